@@ -20,7 +20,7 @@ pub struct FieldDescriptor {
     /// Number of distinct values.
     pub cardinality: Option<CardinalityInfo>,
     /// Bloom filter, at stripe level only.
-    pub membership_filter: Option<SplitBlockBloomFilter>,
+    pub bloom_filter: Option<SplitBlockBloomFilter>,
     /// Indexes over this field.
     pub indexes: Vec<IndexDescriptor>,
     /// Properties that the format defines.

@@ -41,8 +41,8 @@ pub(super) fn translate(field: &mut FieldDescriptor, label: &str, from: Wire, to
     }
     let (before, after) = (from.capabilities(), to.capabilities());
     // A reader that hashes with another seed would not find values that are present.
-    let filter = field.membership_filter.take();
-    field.membership_filter = filter.filter(|filter| filter.hash_seed == after.filter_seed);
+    let filter = field.bloom_filter.take();
+    field.bloom_filter = filter.filter(|filter| filter.hash_seed == after.filter_seed);
     if let Some(cardinality) = &mut field.cardinality {
         let sketch = cardinality.sketch.take();
         cardinality.sketch = sketch.filter(|sketch| match sketch {

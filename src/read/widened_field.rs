@@ -23,7 +23,7 @@ pub(crate) fn widen_field(
     stored: &StoredAs,
     node: &DataType,
 ) -> Result<bool> {
-    field.membership_filter = None;
+    field.bloom_filter = None;
     field.cardinality = None;
     field.indexes.clear();
     // Zeros, infinities and NaN stay what they are.

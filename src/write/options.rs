@@ -1,7 +1,7 @@
 //! Options of writers.
 
 use super::choose::profile::Profile;
-use super::choose::settings::{FilterChoice, Settings};
+use super::choose::settings::{BloomFilterChoice, Settings};
 use super::column_options::{ColumnOptions, PresenceLayout};
 use super::internal_values::InternalValues;
 use super::shard_properties::check_property;
@@ -396,12 +396,12 @@ impl WriterOptions {
             dictionaries: own.blobs.is_none()
                 && own.dictionary_enabled.unwrap_or(self.dictionary_enabled),
             statistics: own.statistics_enabled.unwrap_or(self.statistics_enabled),
-            filter: match own.bloom_filter_enabled.or(self.bloom_filter_enabled) {
-                None => FilterChoice::Automatic,
-                Some(true) => FilterChoice::Always,
-                Some(false) => FilterChoice::Never,
+            bloom_filter: match own.bloom_filter_enabled.or(self.bloom_filter_enabled) {
+                None => BloomFilterChoice::Automatic,
+                Some(true) => BloomFilterChoice::Always,
+                Some(false) => BloomFilterChoice::Never,
             },
-            filter_fpp: own.bloom_filter_fpp.unwrap_or(self.bloom_filter_fpp),
+            bloom_filter_fpp: own.bloom_filter_fpp.unwrap_or(self.bloom_filter_fpp),
             wide_integers: false,
             packed_group: own.packed_group.then(|| self.packed_values()),
             is_member: false,

@@ -158,7 +158,7 @@ fn values_of_every_type_are_found_and_others_are_ruled_out() {
             let value = converted(&Int64Array::from(vec![other]), &data_type);
             let (found, metrics) = rows_equal(&shard, &value);
             assert!(found == 0 || !has_filter, "{data_type}");
-            skipped += metrics.skipped_by_membership_filters.stripes;
+            skipped += metrics.skipped_by_bloom_filters.stripes;
         }
         // Of the six, one may be a false positive.
         let expected = if has_filter { 5..=6 } else { 0..=0 };
@@ -186,7 +186,7 @@ fn uuids_are_hashed_as_they_are_stored() {
     let other = converted(&Int64Array::from(vec![100_001]), &data_type);
     let (rows, metrics) = rows_equal(&shard, &other);
     assert_eq!(
-        (rows, metrics.skipped_by_membership_filters.stripes),
+        (rows, metrics.skipped_by_bloom_filters.stripes),
         (0, 1)
     );
 }
@@ -226,7 +226,7 @@ fn row_groups_of_a_stripe_have_one_filter() {
         let other: ArrayRef = Arc::new(Int64Array::from(vec![other]));
         let (rows, metrics) = rows_equal(&shard, &other);
         assert_eq!(rows, 0);
-        metrics.skipped_by_membership_filters.stripes
+        metrics.skipped_by_bloom_filters.stripes
     });
     assert!(skipped.sum::<u64>() > 30, "of 40");
     assert_sound(&shard);
@@ -252,7 +252,7 @@ fn a_damaged_filter_is_left_out() {
     assert_eq!(rows_equal(&shard, &values.slice(1, 1)).0, 1);
     let other: ArrayRef = Arc::new(Int64Array::from(vec![-5]));
     let (_, metrics) = rows_equal(&shard, &other);
-    assert_eq!(metrics.skipped_by_membership_filters.stripes, 0);
+    assert_eq!(metrics.skipped_by_bloom_filters.stripes, 0);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn filters_have_no_more_values_than_have_been_counted() {
     );
     assert_eq!(rows, keys.iter().filter(|key| *key == "4203").count());
     assert!(
-        metrics.skipped_by_membership_filters.stripes > 0,
+        metrics.skipped_by_bloom_filters.stripes > 0,
         "{metrics:?}"
     );
 }

@@ -91,7 +91,7 @@ fn chosen_columns_have_statistics_that_the_file_lacks() {
     );
     let count = id.cardinality.as_ref().unwrap().count.unwrap();
     assert!((3_000..6_000).contains(&count), "{count}");
-    assert!(id.membership_filter.is_none() && key.range.is_none());
+    assert!(id.bloom_filter.is_none() && key.range.is_none());
     let Some(TypeStats::Floating { signs, .. }) = &float.type_specific else {
         panic!("{float:?}")
     };
@@ -139,17 +139,17 @@ fn chosen_columns_have_indexes_that_the_file_lacks() {
     assert!(skipped > 50_000, "{skipped}");
     let (rows, metrics) = rows_of(&shard, col("key").eq("none"));
     assert_eq!(
-        (rows, metrics.skipped_by_membership_filters.stripes),
+        (rows, metrics.skipped_by_bloom_filters.stripes),
         (0, 2)
     );
     let (_, metrics) = rows_of(&shard, col("struct.m").eq(1_234));
     assert!(
-        metrics.skipped_by_membership_filters.stripes > 0,
+        metrics.skipped_by_bloom_filters.stripes > 0,
         "{metrics}"
     );
     let fields = fields(&shard);
-    assert!(fields[0].range.is_none() && fields[0].membership_filter.is_some());
-    assert!(fields[2].membership_filter.is_none() && fields[2].buffers.is_empty());
+    assert!(fields[0].range.is_none() && fields[0].bloom_filter.is_some());
+    assert!(fields[2].bloom_filter.is_none() && fields[2].buffers.is_empty());
     assert_sound(&shard);
 }
 

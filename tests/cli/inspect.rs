@@ -170,7 +170,7 @@ fn statistics_and_sketches_of_the_reference_are_shown_and_agree() {
                     (&7.into(), &128.into())
                 );
             }
-            let filter = &field["membership_filter"];
+            let filter = &field["bloom_filter"];
             if !filter.is_null() {
                 filters += 1;
                 assert_eq!(filter["hash_seed"], 0x4D75_6461_6942_4646u64, "{place}");
@@ -262,7 +262,7 @@ fn indexes_and_filters_are_shown_as_such() {
         assert_eq!(index["range_index"]["entries"], 79);
         assert_eq!(index["range_index"]["block_positions"], 256);
         assert_eq!(
-            json["stripes"][0]["fields"][0]["membership_filter"]["blocks"],
+            json["stripes"][0]["fields"][0]["bloom_filter"]["blocks"],
             1024
         );
     }

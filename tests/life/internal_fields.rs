@@ -201,7 +201,7 @@ fn columns_become_internal_fields_with_their_nulls_and_options() {
                 .iter()
                 .map(|f| f.stored_type.as_str());
             assert_eq!(stored.collect::<Vec<_>>()[2..], ["DateTime", "Guid(16)"]);
-            let has_filter = |i: usize| info.stripes[0].fields[i].membership_filter.is_some();
+            let has_filter = |i: usize| info.stripes[0].fields[i].bloom_filter.is_some();
             assert!(has_filter(3) && !has_filter(0));
         }
     }

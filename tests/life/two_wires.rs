@@ -224,7 +224,7 @@ fn shards_of_two_wires_merge_into_one_that_says_the_same() {
             let filtered = stripe
                 .fields
                 .iter()
-                .filter(|f| f.membership_filter.is_some());
+                .filter(|f| f.bloom_filter.is_some());
             assert_eq!(
                 filtered.count() > 0,
                 wire == Wire::Spec,

@@ -332,14 +332,14 @@ fn leaves() {
     eprintln!(
         "statistics {:?}, filters {:?}, indexes {:?}, dictionaries {:?}",
         total(|m| m.skipped_by_statistics),
-        total(|m| m.skipped_by_membership_filters),
+        total(|m| m.skipped_by_bloom_filters),
         total(|m| m.skipped_by_range_indexes),
         total(|m| m.skipped_by_dictionaries)
     );
     // The cases must have something to skip at every level.
     let sum = |of: fn(&ScanMetrics) -> u64| metrics.iter().map(of).sum::<u64>();
     assert!(sum(|m| m.skipped_by_statistics.stripes) > 200);
-    assert!(sum(|m| m.skipped_by_membership_filters.stripes) > 20);
+    assert!(sum(|m| m.skipped_by_bloom_filters.stripes) > 20);
     assert!(sum(|m| m.skipped_by_range_indexes.rows) > 2000);
     assert!(sum(|m| m.skipped_by_dictionaries.stripes) > 5);
     assert!(sum(|m| m.rows_known_to_match) > 10_000);

@@ -33,7 +33,7 @@ fn difference(theirs: &FieldDescriptor, ours: &FieldDescriptor) -> Result<(), St
     same!(null_count);
     same!(raw_data_size);
     same!(type_specific);
-    same!(membership_filter);
+    same!(bloom_filter);
     let (range, own) = (&theirs.range_stats, &ours.range_stats);
     let sides = |r: &Option<arrow_shard::format::RangeStats>| {
         r.clone().map(|r| {

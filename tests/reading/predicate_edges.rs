@@ -238,7 +238,7 @@ fn functions_see_only_the_rows_that_the_rest_of_a_conjunction_leaves() {
 }
 
 #[test]
-fn long_lists_are_asked_of_membership_filters_in_time() {
+fn long_lists_are_asked_of_bloom_filters_in_time() {
     let numbers = (0..20_000).map(|i| format!("{:06}", 2 * i));
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("row", Arc::new(Int64Array::from_iter_values(0..20_000))),

@@ -283,7 +283,7 @@ fn uuids(n: u64) -> ArrayRef {
 #[test]
 fn filters_are_made_where_they_pay_or_are_asked_for() {
     let default = WriterOptions::default;
-    let filter = |array, options| one_column("c", array, options).membership_filter;
+    let filter = |array, options| one_column("c", array, options).bloom_filter;
     let found = filter(uuids(20_000), default()).expect("random values of 16 bytes");
     assert_eq!(
         (found.num_values, found.num_blocks, found.target_fpp),

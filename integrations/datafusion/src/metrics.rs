@@ -44,7 +44,7 @@ impl ShardMetrics {
             stripes: count("stripes"),
             skipped: [
                 skipped("statistics"),
-                skipped("membership_filters"),
+                skipped("bloom_filters"),
                 skipped("range_indexes"),
                 skipped("dictionaries"),
             ],
@@ -70,7 +70,7 @@ impl ShardMetrics {
         let levels = |metrics: &ScanMetrics| -> [Skipped; 4] {
             [
                 metrics.skipped_by_statistics,
-                metrics.skipped_by_membership_filters,
+                metrics.skipped_by_bloom_filters,
                 metrics.skipped_by_range_indexes,
                 metrics.skipped_by_dictionaries,
             ]

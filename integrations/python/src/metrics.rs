@@ -47,7 +47,7 @@ counters! {
     /// Stripes that null counts, constants and bounds ruled out as a whole.
     stripes_skipped_by_statistics: skipped_by_statistics.stripes;
     /// Rows that Bloom filters ruled out.
-    skipped_by_membership_filters: skipped_by_membership_filters.rows;
+    skipped_by_bloom_filters: skipped_by_bloom_filters.rows;
     /// Rows that range indexes ruled out.
     skipped_by_range_indexes: skipped_by_range_indexes.rows;
     /// Rows that the entries of dictionaries ruled out.

@@ -22,7 +22,7 @@ pub(super) fn encode(filter: &SplitBlockBloomFilter, wire: Wire) -> Result<Vec<u
     let filter = filter.clone();
     match wire {
         Wire::Spec if filter.hash_seed != 0 => Err(Error::unsupported(format!(
-            "Chapter 6 has no place for the seed {:#x} of a membership filter",
+            "Chapter 6 has no place for the seed {:#x} of a Bloom filter",
             filter.hash_seed
         ))),
         Wire::Spec => Ok(spec::SplitBlockBloomFilter {
@@ -118,7 +118,7 @@ fn layout(bytes: &[u8], wire: Wire) -> Result<BloomLayout> {
         Ok(BloomLayout::BlocksFirst)
     } else {
         Err(Error::corrupt(format!(
-            "neither field 4 ({fourth} bytes) nor field 5 ({fifth} bytes) of a membership filter is as long as its {blocks} blocks of 32 bytes"
+            "neither field 4 ({fourth} bytes) nor field 5 ({fifth} bytes) of a Bloom filter is as long as its {blocks} blocks of 32 bytes"
         )))
     }
 }
@@ -130,7 +130,7 @@ fn byte_len(blocks: u64) -> Option<usize> {
 fn check(filter: &SplitBlockBloomFilter) -> Result<()> {
     if byte_len(filter.num_blocks) != Some(filter.data.len()) {
         return Err(Error::corrupt(format!(
-            "a membership filter of {} blocks of 32 bytes has {} bytes",
+            "a Bloom filter of {} blocks of 32 bytes has {} bytes",
             filter.num_blocks,
             filter.data.len()
         )));

@@ -159,7 +159,7 @@ macro_rules! field_conversions {
         impl ToWire<$p::FieldDescriptor> for FieldDescriptor {
             fn to_wire(&self, cx: Cx<'_>) -> Result<$p::FieldDescriptor> {
                 part_of("null_count", self.null_count, self.position_count)?;
-                let filter = self.membership_filter.as_ref();
+                let filter = self.bloom_filter.as_ref();
                 let indexes = $p::IndexCollection {
                     index_descriptors: to_list(&self.indexes, cx, "index")?,
                 };
@@ -202,7 +202,7 @@ macro_rules! field_conversions {
                     dictionary_size: m.dictionary_size,
                     range_stats: from_option(m.range_stats, cx, "range_stats")?,
                     cardinality: from_option(m.cardinality, cx, "cardinality")?,
-                    membership_filter: sbbf
+                    bloom_filter: sbbf
                         .map(|f| bloom_filter::decode(&f, $wire))
                         .transpose()
                         .within(|| "membership_filters".to_owned())?,

@@ -208,7 +208,7 @@ fn with_filter(filter: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn all_three_layouts_of_membership_filters_are_read_on_both_wires() {
+fn all_three_layouts_of_bloom_filters_are_read_on_both_wires() {
     let one_block = [7u8; 32];
     let blocks = hex("09 0100000000000000");
     let name = b"xxh3_64";
@@ -240,7 +240,7 @@ fn all_three_layouts_of_membership_filters_are_read_on_both_wires() {
     for wire in WIRES {
         for (seed, bytes) in &layouts {
             let field: FieldDescriptor = decode(&with_filter(bytes), wire).unwrap();
-            let filter = field.membership_filter.unwrap();
+            let filter = field.bloom_filter.unwrap();
             assert_eq!(filter.data[..], one_block);
             assert_eq!(filter.hash_algorithm, "xxh3_64");
             assert_eq!(filter.hash_seed, *seed);
@@ -263,7 +263,7 @@ fn a_seed_that_the_specification_cannot_carry_is_refused() {
         ..SplitBlockBloomFilter::default()
     };
     let field = FieldDescriptor {
-        membership_filter: Some(filter),
+        bloom_filter: Some(filter),
         ..FieldDescriptor::default()
     };
     assert!(field.encode(Wire::Reference).is_ok());

@@ -174,7 +174,7 @@ impl AttachedStripe<'_> {
             null_count,
             range_stats: statistics.range(node, &with_values)?,
             cardinality: statistics.cardinality(&with_values, positions, null_count),
-            membership_filter: self.filters.united(leaf, &with_values, most_distinct),
+            bloom_filter: self.filters.united(leaf, &with_values, most_distinct),
             indexes: self.indexes(node, leaf, statistics, out)?,
             custom_properties: vec![description.to_property()],
             ..FieldDescriptor::default()

@@ -105,8 +105,8 @@ impl ScannedLeaf {
             field.type_specific.clone_from(&found.type_specific);
             field.raw_data_size = found.raw_data_size;
         }
-        if found.membership_filter.is_some() {
-            field.membership_filter.clone_from(&found.membership_filter);
+        if found.bloom_filter.is_some() {
+            field.bloom_filter.clone_from(&found.bloom_filter);
         }
         Ok(())
     }

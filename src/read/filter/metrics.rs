@@ -16,7 +16,7 @@ pub struct ScanMetrics {
     /// Rows ruled out by null counts, constants and bounds.
     pub skipped_by_statistics: Skipped,
     /// Rows ruled out by Bloom filters.
-    pub skipped_by_membership_filters: Skipped,
+    pub skipped_by_bloom_filters: Skipped,
     /// Rows ruled out by range indexes: whole stripes, and some rows of others.
     pub skipped_by_range_indexes: Skipped,
     /// Rows ruled out by the entries of value dictionaries.
@@ -47,7 +47,7 @@ impl fmt::Display for ScanMetrics {
         writeln!(f, "{} rows in {} stripes", self.rows, self.stripes)?;
         for (level, skipped) in [
             ("statistics", self.skipped_by_statistics),
-            ("membership filters", self.skipped_by_membership_filters),
+            ("Bloom filters", self.skipped_by_bloom_filters),
             ("range indexes", self.skipped_by_range_indexes),
             ("dictionaries", self.skipped_by_dictionaries),
         ] {
@@ -143,7 +143,7 @@ impl Counters {
             rows: get(&self.rows),
             stripes: get(&self.stripes),
             skipped_by_statistics: skipped(PruningLevel::Statistics),
-            skipped_by_membership_filters: skipped(PruningLevel::MembershipFilters),
+            skipped_by_bloom_filters: skipped(PruningLevel::MembershipFilters),
             skipped_by_range_indexes: skipped(PruningLevel::RangeIndexes),
             skipped_by_dictionaries: skipped(PruningLevel::Dictionaries),
             rows_known_to_match: get(&self.rows_known_to_match),

@@ -111,7 +111,7 @@ pub(in crate::read) fn absent(
     if may_exceed_arrow(column.leaf()) || !is_hashed(column.leaf()) {
         return None;
     }
-    let filter = BloomFilter::new(descriptor.membership_filter.as_ref()?)?;
+    let filter = BloomFilter::new(descriptor.bloom_filter.as_ref()?)?;
     let field = Field::new("", column.value_type.clone(), true);
     let mut absent = None;
     let mut emit = |_: u32, chunk: Chunk<Values>| {

@@ -24,9 +24,9 @@ pub(in crate::write) struct Settings {
     pub(in crate::write) dictionaries: bool,
     /// Whether statistics are collected.
     pub(in crate::write) statistics: bool,
-    pub(in crate::write) filter: FilterChoice,
+    pub(in crate::write) bloom_filter: BloomFilterChoice,
     /// False-positive rate of Bloom filters.
-    pub(in crate::write) filter_fpp: f64,
+    pub(in crate::write) bloom_filter_fpp: f64,
     /// Whether values of 16 bytes are integers in two's complement.
     pub(in crate::write) wide_integers: bool,
     /// Records of a super-block, if the members of a struct become a packed group.
@@ -38,7 +38,7 @@ pub(in crate::write) struct Settings {
 
 /// Whether a column gets Bloom filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::write) enum FilterChoice {
+pub(in crate::write) enum BloomFilterChoice {
     Never,
     /// If the filter is expected to be useful.
     Automatic,
@@ -92,8 +92,8 @@ pub(in crate::write) fn test_settings(profile: Profile) -> Settings {
         blobs: None,
         dictionaries: true,
         statistics: true,
-        filter: FilterChoice::Automatic,
-        filter_fpp: 0.01,
+        bloom_filter: BloomFilterChoice::Automatic,
+        bloom_filter_fpp: 0.01,
         wide_integers: false,
         capabilities: crate::format::Wire::Spec.capabilities(),
     }

@@ -220,7 +220,7 @@ impl FieldEncoder {
         } else {
             buffers.clear();
         }
-        descriptor.membership_filter = finished.filter(&self.plan, &descriptor, &buffers);
+        descriptor.bloom_filter = finished.filter(&self.plan, &descriptor, &buffers);
         Ok(EncodedField {
             descriptor,
             buffers,

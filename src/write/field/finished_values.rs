@@ -18,7 +18,7 @@ use crate::stats::{
     byte_value,
 };
 use crate::write::choose::profile::Profile;
-use crate::write::choose::settings::FilterChoice;
+use crate::write::choose::settings::BloomFilterChoice;
 
 /// Fewest distinct values for an automatic Bloom filter: with fewer, the dictionary answers.
 const MIN_BLOOM_VALUES: u64 = 256;
@@ -123,7 +123,7 @@ impl FinishedValues {
         if spec && descriptor.constant_value.is_some() {
             return None;
         }
-        let asked = plan.settings.filter == FilterChoice::Always || !spec;
+        let asked = plan.settings.bloom_filter == BloomFilterChoice::Always || !spec;
         self.distinct.take()?.filter(|values, bytes| {
             let pays = values >= MIN_BLOOM_VALUES && bytes.saturating_mul(FILTER_SHARE) <= stored;
             bytes <= MAX_BLOOM_BYTES && (asked || pays)

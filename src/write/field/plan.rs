@@ -10,7 +10,7 @@ use crate::stats::{
     is_hashed,
 };
 use crate::write::choose::profile::Profile;
-use crate::write::choose::settings::{FilterChoice, Settings};
+use crate::write::choose::settings::{BloomFilterChoice, Settings};
 use std::sync::Arc;
 
 /// The plan for encoding a schema node.
@@ -72,10 +72,10 @@ impl FieldPlan {
         // The reference hashes only byte values.
         let hashed = is_hashed(node) && (capabilities.spec_statistics || is_bytes);
         let filtered = hashed
-            && match settings.filter {
-                FilterChoice::Never => false,
-                FilterChoice::Always => true,
-                FilterChoice::Automatic => {
+            && match settings.bloom_filter {
+                BloomFilterChoice::Never => false,
+                BloomFilterChoice::Always => true,
+                BloomFilterChoice::Automatic => {
                     is_bytes
                         && (settings.profile != Profile::Plain
                             || node.basic_type == BasicType::Guid)
@@ -157,7 +157,7 @@ impl FieldPlan {
         let capabilities = &self.settings.capabilities;
         let filter = FilterPlan {
             seed: capabilities.filter_seed,
-            fpp: self.settings.filter_fpp,
+            fpp: self.settings.bloom_filter_fpp,
             sizing: if capabilities.spec_statistics {
                 FilterSizing::PowerOfTwo
             } else {

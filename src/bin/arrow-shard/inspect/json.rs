@@ -64,7 +64,7 @@ fn field(info: &FieldInfo) -> Value {
         "range": info.range.as_ref().map(|found| range(found, info)),
         "statistics": info.type_specific.as_ref().map(statistics::type_json),
         "cardinality": info.cardinality.as_ref().map(statistics::cardinality_json),
-        "membership_filter": info.membership_filter.as_ref().map(statistics::filter_json),
+        "bloom_filter": info.bloom_filter.as_ref().map(statistics::filter_json),
         "contradictions": info.contradictions,
         "raw_bytes": raw,
         "encoded_bytes": encoded,

@@ -125,7 +125,7 @@ fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo], verbose: bool) 
             print_buffer(out, &indent, buffer)?;
         }
         parquet_chunks(out, &indent, &field.parquet_chunks, verbose)?;
-        if let Some(filter) = &field.membership_filter {
+        if let Some(filter) = &field.bloom_filter {
             let line = statistics::filter_line(filter);
             writeln!(out, "{indent}· {}", text::shown(&line))?;
         }

@@ -324,7 +324,7 @@ pub(super) fn field_descriptor(wire: Wire) -> BoxedStrategy<FieldDescriptor> {
             dictionary_size: numbers.2,
             range_stats: stats.0,
             cardinality: stats.1,
-            membership_filter: stats.2,
+            bloom_filter: stats.2,
             indexes: rest.1.0,
             standard_properties: rest.2,
             type_specific: stats.3,

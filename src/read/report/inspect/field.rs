@@ -88,7 +88,7 @@ impl Inspector<'_> {
             max_value: None,
             type_specific: None,
             cardinality: None,
-            membership_filter: None,
+            bloom_filter: None,
             contradictions: Vec::new(),
             raw_data_size: None,
             encoded_bytes: 0,
@@ -134,7 +134,7 @@ impl Inspector<'_> {
         info.range = field.range_stats;
         info.type_specific = field.type_specific;
         info.cardinality = field.cardinality;
-        info.membership_filter = field.membership_filter;
+        info.bloom_filter = field.bloom_filter;
         info.raw_data_size = field.raw_data_size;
         let node = inner.stored_types.node(key, node);
         let physical = Physical::of(node)?;

@@ -171,7 +171,7 @@ pub struct FieldInfo {
     /// Number of distinct values.
     pub cardinality: Option<CardinalityInfo>,
     /// Bloom filter of the values.
-    pub membership_filter: Option<SplitBlockBloomFilter>,
+    pub bloom_filter: Option<SplitBlockBloomFilter>,
     /// Statistics that contradict each other.
     pub contradictions: Vec<String>,
     /// Size of the field's own values before encoding, in bytes.

@@ -56,7 +56,7 @@ pub(in crate::read) fn contradictions(field: &FieldDescriptor) -> Vec<String> {
                 "the field is a constant, and {count} values are distinct"
             ));
         }
-        let filtered = field.membership_filter.as_ref().map(|f| f.num_values);
+        let filtered = field.bloom_filter.as_ref().map(|f| f.num_values);
         found.above(
             "the number of values in the filter,",
             filtered,
@@ -64,7 +64,7 @@ pub(in crate::read) fn contradictions(field: &FieldDescriptor) -> Vec<String> {
             exact,
         );
     }
-    if let Some(filter) = &field.membership_filter {
+    if let Some(filter) = &field.bloom_filter {
         found.filter(filter, positions);
     }
     found.0
@@ -326,7 +326,7 @@ mod tests {
                     ..HllSketch::default()
                 })),
             }),
-            membership_filter: Some(SplitBlockBloomFilter {
+            bloom_filter: Some(SplitBlockBloomFilter {
                 num_blocks: 1,
                 num_values: 1,
                 data: [0, 0, 0, 1].repeat(8).into(),
@@ -439,7 +439,7 @@ mod tests {
                 "no value is distinct",
             ),
             (
-                |f| f.membership_filter.as_mut().unwrap().num_values = 11,
+                |f| f.bloom_filter.as_mut().unwrap().num_values = 11,
                 "in the filter, 11 exceeds",
             ),
             (
@@ -453,7 +453,7 @@ mod tests {
             (
                 |f| {
                     f.cardinality.as_mut().unwrap().is_estimate = false;
-                    f.membership_filter.as_mut().unwrap().num_values = 2;
+                    f.bloom_filter.as_mut().unwrap().num_values = 2;
                 },
                 "in the filter, 2 exceeds distinct values, 1",
             ),
@@ -476,7 +476,7 @@ mod tests {
             ),
             (
                 |f| {
-                    let data = &mut f.membership_filter.as_mut().unwrap().data;
+                    let data = &mut f.bloom_filter.as_mut().unwrap().data;
                     *data = [&[0xff], &data[1..]].concat().into();
                 },
                 "set bits, 16 exceeds 8 per value, 8",

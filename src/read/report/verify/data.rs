@@ -109,7 +109,7 @@ impl Verifier<'_> {
         }
         if let Some(place) = buffers.dictionary {
             let file = inner.artifacts.name_of(place.artifact);
-            let filter = descriptor.field.membership_filter.as_ref();
+            let filter = descriptor.field.bloom_filter.as_ref();
             let checked = self.dictionary(place, node, &layout, filter).await;
             let at = at.buffer(BufferKind::ValueDictionary, file);
             readable &= self.note(at, checked).is_some();
@@ -347,7 +347,7 @@ fn check_filter(filter: &SplitBlockBloomFilter, dictionary: &ValueDictionary) ->
     let missing = dictionary.values().position(|v| !probe.contains_value(v));
     match missing.filter(|_| comparable) {
         Some(i) => Err(Error::corrupt(format!(
-            "the membership filter lacks value {i} of the dictionary"
+            "the Bloom filter lacks value {i} of the dictionary"
         ))),
         None => Ok(()),
     }

@@ -111,7 +111,7 @@ impl Claims {
             wrong.push(("is no number, and all are said to be", valid & nan));
         }
         if let Some(descriptor) = self.field.descriptor()
-            && descriptor.membership_filter.is_some()
+            && descriptor.bloom_filter.is_some()
         {
             let values = filter(values, &BooleanArray::new(valid.clone(), None))?;
             // The values are looked up in the filter only, which takes them in any order.
@@ -126,7 +126,7 @@ impl Claims {
                 let lacking = rows.filter(|(_, lacks)| *lacks).map(|(row, _)| row);
                 let lacking: HashSet<usize> = lacking.collect();
                 let lacks = BooleanBuffer::collect_bool(valid.len(), |i| lacking.contains(&i));
-                wrong.push(("is not in the membership filter", lacks));
+                wrong.push(("is not in the Bloom filter", lacks));
             }
         }
         if let Some(index) = &self.index {

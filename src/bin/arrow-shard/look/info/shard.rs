@@ -82,7 +82,7 @@ fn collect_indexes(field: &FieldInfo, filters: &mut Vec<String>, ranges: &mut Ve
             paths.push(field.path.clone());
         }
     };
-    if field.membership_filter.is_some() {
+    if field.bloom_filter.is_some() {
         add(filters);
     }
     if field.buffers.iter().any(|it| it.range_index.is_some()) {

@@ -88,14 +88,14 @@ fn values_that_refute_what_is_said_of_them_are_named_with_their_block() {
         (
             text,
             Box::new(|field: &mut FieldDescriptor| {
-                let filter = field.membership_filter.as_mut().unwrap();
+                let filter = field.bloom_filter.as_mut().unwrap();
                 let mut data = filter.data.to_vec();
                 data[..32].fill(0);
                 filter.data = data.into();
             }),
             "text",
             None,
-            "is not in the membership filter",
+            "is not in the Bloom filter",
         ),
         (
             member,
