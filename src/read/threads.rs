@@ -308,18 +308,18 @@ const MAX_TASK_WINDOWS: u64 = 4;
 /// and batches allow. Otherwise a task is one fetch, but has at most [`MAX_TASK_WINDOWS`] windows and at most an equal
 /// share of the rows per thread.
 fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
-    let (format, inner) = (&plan.format, &plan.format.metadata);
-    let (batch, artifacts) = (format.batch_size, &inner.artifacts);
+    let (format, metadata) = (&plan.format, &plan.format.metadata);
+    let (batch, artifacts) = (format.batch_size, &metadata.artifacts);
     if plan.filter.is_some() || !WINDOW.is_multiple_of(batch) {
         return WINDOW;
     }
-    let unit = inner.drive(|step| {
-        let stripes = ready!(inner.stripes(step));
+    let unit = metadata.drive(|step| {
+        let stripes = ready!(metadata.stripes(step));
         let Some((ordinal, directory)) = stripe_of(stripes, wanted.start) else {
             return Ok(Some(WINDOW));
         };
         let rows = directory.total_record_count;
-        let fields = ready!(open_fields(inner, step, ordinal, rows, &format.columns));
+        let fields = ready!(open_fields(metadata, step, ordinal, rows, &format.columns));
         if !artifacts.are_near() {
             let fetched = window_rows(&fields, rows, artifacts.fetch_bytes());
             let share = (wanted.end - wanted.start)

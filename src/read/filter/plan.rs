@@ -536,14 +536,14 @@ mod tests {
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
         let shard = Shard::from_bytes(file.into()).unwrap();
-        let inner = &shard.inner;
+        let metadata = &shard.metadata;
         let predicate = col("c").eq("text 3");
-        let bound = shard.drive(|step| BoundPredicate::load(inner, step, &predicate));
+        let bound = shard.drive(|step| BoundPredicate::load(metadata, step, &predicate));
         let filter = Filter::new(bound.unwrap());
         let plan = |ordinal: usize| {
             let plan = shard.drive(|step| {
-                let stripe = &ready!(inner.stripes(step))[ordinal];
-                filter.plan(inner, step, ordinal as u64, stripe)
+                let stripe = &ready!(metadata.stripes(step))[ordinal];
+                filter.plan(metadata, step, ordinal as u64, stripe)
             });
             plan.unwrap()
         };

@@ -336,25 +336,25 @@ impl FilteredReader {
         if let Some(filter) = self.filter.refreshed(&self.format.metadata).await? {
             self.filter = filter;
         }
-        let (inner, filter) = (&self.format.metadata, &self.filter);
+        let (metadata, filter) = (&self.format.metadata, &self.filter);
         let row = self.rows.start;
         let mut fetched = self.format.fetched();
         let policy = FetchPolicy::new(Span::NotOthers).with_small_gaps();
         let columns = &self.format.columns;
-        let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MAX_NODES_ALONG;
+        let mut along = !metadata.artifacts.are_near() && count_nodes(columns) <= MAX_NODES_ALONG;
         let mut fields = None;
-        let (plan, rows) = drive(&inner.artifacts, &mut fetched, policy, |step| {
-            let stripes = ready!(inner.stripes(step));
+        let (plan, rows) = drive(&metadata.artifacts, &mut fetched, policy, |step| {
+            let stripes = ready!(metadata.stripes(step));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
             let (first, total) = (directory.record_offset, directory.total_record_count);
-            let plan = filter.plan(inner, step, ordinal, directory)?;
+            let plan = filter.plan(metadata, step, ordinal, directory)?;
             let is_skipped = plan.as_ref().is_some_and(|plan| plan.matches_none());
-            let are_described = plan.is_some() || filter.are_described(inner, ordinal);
+            let are_described = plan.is_some() || filter.are_described(metadata, ordinal);
             if along && !are_described {
-                ask_for_small_fields(inner, step, ordinal, total, columns);
+                ask_for_small_fields(metadata, step, ordinal, total, columns);
             } else if along && fields.is_none() && !is_skipped {
-                match open_fields(inner, step, ordinal, total, columns) {
+                match open_fields(metadata, step, ordinal, total, columns) {
                     Ok(Some(opened)) => fields = Some(opened),
                     // The rest is fetched together with the bytes of the first rows to test.
                     Ok(None) if plan.as_ref().is_some_and(|plan| !plan.fields.is_empty()) => {}
@@ -411,14 +411,14 @@ impl FilteredReader {
         let window = if plan.fields.is_empty() {
             output.window_rows().await?
         } else {
-            fetched_rows(&plan.fields, rows.end - first, &inner.artifacts)
+            fetched_rows(&plan.fields, rows.end - first, &metadata.artifacts)
         };
-        let most_windows = if inner.artifacts.are_near() && !plan.fields.is_empty() {
+        let most_windows = if metadata.artifacts.are_near() && !plan.fields.is_empty() {
             MAX_NEAR_WINDOWS
         } else {
             MAX_TESTED_WINDOWS
         };
-        let tested = if inner.artifacts.are_near() {
+        let tested = if metadata.artifacts.are_near() {
             Vec::new()
         } else {
             plan.tested(columns)
@@ -437,9 +437,9 @@ impl FilteredReader {
             chunk_rows: self.format.batch_size,
             window_rows: window.map(|rows| rows.min(most_windows * WINDOW)),
         };
-        let is_narrow = stripe.plan.rows.is_some() && inner.artifacts.have_latency();
+        let is_narrow = stripe.plan.rows.is_some() && metadata.artifacts.have_latency();
         if along && (is_narrow || !stripe.output.is_open()) {
-            let (_, chunks) = stripe.next_chunks(inner.artifacts.limits())?;
+            let (_, chunks) = stripe.next_chunks(metadata.artifacts.limits())?;
             let (plan, probe) = (&stripe.plan, &mut stripe.probe);
             if stripe.output.is_open() {
                 stripe.output.fetch_few(plan, probe, &chunks).await?;

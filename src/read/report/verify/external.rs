@@ -26,7 +26,7 @@ impl Verifier<'_> {
         field: &FieldDescriptor,
         at: &At,
     ) -> Checked {
-        let artifacts = &self.shard.inner.artifacts;
+        let artifacts = &self.shard.metadata.artifacts;
         let places = values.places();
         let file = places.first().map_or(0, |place| place.artifact);
         let at = at.buffer(BufferKind::Data, artifacts.name_of(file));
@@ -75,7 +75,7 @@ impl Verifier<'_> {
     /// Returns whether the files of external values are those that the shard was made for. Reports each other file
     /// once, and not for each of its columns.
     async fn external_files_fit(&mut self, values: &dyn ExternalValues) -> bool {
-        let (mut fit, artifacts) = (true, &self.shard.inner.artifacts);
+        let (mut fit, artifacts) = (true, &self.shard.metadata.artifacts);
         for end in values.file_ends() {
             let bytes = self.shard.bytes_at(end).await;
             let checked = bytes.and_then(|bytes| values.check_file(end, &bytes));
@@ -126,7 +126,7 @@ async fn count_nulls(
         &ArrowType::Null,
         &ReadContext {
             source: &source,
-            limits: shard.inner.artifacts.limits(),
+            limits: shard.metadata.artifacts.limits(),
             scratch: &mut Scratch::default(),
             dictionaries: Dictionaries::none(),
             verify: true,

@@ -48,13 +48,13 @@ fn written_with(column: ArrayRef, options: WriterOptions) -> Bytes {
 
 /// Returns the columns of a shard, and their fields in the first stripe.
 fn opened(shard: &Shard) -> (Arc<[Column]>, StripeFields) {
-    let inner = &shard.inner;
+    let metadata = &shard.metadata;
     let columns =
-        shard.drive(|step| inner.projected(step, &Projection::All, InternalFields::Hidden));
+        shard.drive(|step| metadata.projected(step, &Projection::All, InternalFields::Hidden));
     let (columns, _) = columns.unwrap();
     let fields = shard.drive(|step| {
-        let rows = ready!(inner.stripes(step))[0].total_record_count;
-        open_fields(inner, step, 0, rows, &columns)
+        let rows = ready!(metadata.stripes(step))[0].total_record_count;
+        open_fields(metadata, step, 0, rows, &columns)
     });
     (columns, fields.unwrap())
 }
@@ -64,8 +64,8 @@ fn with_source<T>(shard: &Shard, read: impl FnOnce(&mut StripeSource<'_>, &DataT
     let (columns, fields) = opened(shard);
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
     let mut source = StripeSource {
-        metadata: &shard.inner,
-        step: &StepBytes::new(&shard.inner.artifacts, &fetched),
+        metadata: &shard.metadata,
+        step: &StepBytes::new(&shard.metadata.artifacts, &fetched),
         fields: &fields,
         state: &mut state,
         sequential: true,
@@ -204,8 +204,8 @@ fn rows_that_a_field_has_not_are_refused_before_they_are_fetched() {
     let shard = Shard::from_reader(file, Arc::new(NoContainer), options).unwrap();
     let (columns, fields) = opened(&shard);
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
-    let step = StepBytes::new(&shard.inner.artifacts, &fetched);
-    let mut reader = StripeReader::new(&shard.inner, &step, &fields, &mut state, true);
+    let step = StepBytes::new(&shard.metadata.artifacts, &fetched);
+    let mut reader = StripeReader::new(&shard.metadata, &step, &fields, &mut state, true);
     for end in [u64::MAX, 101] {
         let rows = Selection::range(99..end);
         let error = reader.fetch(&columns, &rows).unwrap_err();
