@@ -15,7 +15,7 @@ use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::sizing::fetched_rows;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{FetchPolicy, Span, drive};
-use crate::read::shard::metadata::{WINDOW, ready};
+use crate::read::shard::metadata::{WINDOW_ROWS, ready};
 use crate::read::shard::waiting::give_way;
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
@@ -92,7 +92,7 @@ impl FilteredStripe {
         let most = self.window_rows.unwrap_or(0).max(self.chunk_rows);
         // Whole blocks, of a power of two rows, are arrays without a copy if the chunks end with them.
         let border = |from: u64, rows: u64| {
-            let start = if rows.is_power_of_two() || rows.is_multiple_of(WINDOW) {
+            let start = if rows.is_power_of_two() || rows.is_multiple_of(WINDOW_ROWS) {
                 from / rows * rows
             } else {
                 from
@@ -286,7 +286,7 @@ impl FilteredReader {
                 }
                 None if !stripe.rows.is_empty() => {
                     if stripe.rows.start >= stripe.next_look {
-                        stripe.next_look = stripe.rows.start.saturating_add(WINDOW);
+                        stripe.next_look = stripe.rows.start.saturating_add(WINDOW_ROWS);
                         if self.filter.is_stale() {
                             if !stripe.pending.is_empty() {
                                 stripe.next_look = stripe.rows.start;
@@ -425,7 +425,7 @@ impl FilteredReader {
         };
         let mut stripe = FilteredStripe {
             first,
-            next_look: (row - first).saturating_add(WINDOW),
+            next_look: (row - first).saturating_add(WINDOW_ROWS),
             tested,
             probe,
             plan,
@@ -435,7 +435,7 @@ impl FilteredReader {
             parts: VecDeque::new(),
             pending: Pending::new(self.format.columns.len()),
             chunk_rows: self.format.batch_size,
-            window_rows: window.map(|rows| rows.min(most_windows * WINDOW)),
+            window_rows: window.map(|rows| rows.min(most_windows * WINDOW_ROWS)),
         };
         let is_narrow = stripe.plan.rows.is_some() && metadata.artifacts.have_latency();
         if along && (is_narrow || !stripe.output.is_open()) {
@@ -465,7 +465,7 @@ impl FilteredReader {
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
         let is_sparse = matches.saturating_mul(32) < rows.end - rows.start;
         stripe.chunk_rows = if is_sparse && stripe.probe.may_grow() {
-            self.format.batch_size.max(WINDOW)
+            self.format.batch_size.max(WINDOW_ROWS)
         } else {
             self.format.batch_size
         };

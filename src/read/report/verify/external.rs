@@ -9,7 +9,7 @@ use crate::encoding::{Dictionaries, Scratch};
 use crate::error::{Error, Result};
 use crate::format::{BufferKind, FieldDescriptor};
 use crate::read::open_shard::Shard;
-use crate::read::shard::metadata::WINDOW;
+use crate::read::shard::metadata::WINDOW_ROWS;
 use crate::read::shard::waiting::give_way;
 use arrow_array::Array;
 use arrow_schema::DataType as ArrowType;
@@ -45,7 +45,7 @@ impl Verifier<'_> {
         let (mut decoder, mut nulls, mut is_readable) = (values.clone().decoder(), 0, true);
         let mut start = 0;
         while start < field.position_count {
-            let rows = start..start.saturating_add(WINDOW).min(field.position_count);
+            let rows = start..start.saturating_add(WINDOW_ROWS).min(field.position_count);
             start = rows.end;
             let found = count_nulls(self.shard, &**values, &mut *decoder, rows).await;
             match self.note(at.clone(), found) {

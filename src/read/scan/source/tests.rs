@@ -11,7 +11,7 @@ use crate::io::{ByteRange, NoContainer, ReadAt};
 use crate::read::shard::column::Column;
 use crate::read::shard::columns::InternalFields;
 use crate::read::shard::fetch::{Fetched, StepBytes};
-use crate::read::shard::metadata::{WINDOW, ready};
+use crate::read::shard::metadata::{WINDOW_ROWS, ready};
 use crate::read::shard::projection::Projection;
 use crate::read::{Shard, ShardOptions};
 use crate::write::{ColumnOptions, Profile, ShardWriter, WriterOptions};
@@ -109,12 +109,18 @@ fn a_block_that_is_kept_serves_every_layout() {
 
 #[test]
 fn raw_text_in_memory_is_checked_once_for_all_rows_of_a_window() {
-    let rows = WINDOW + 1000;
+    let rows = WINDOW_ROWS + 1000;
     let text = |i: u64| (i % 7 > 0).then(|| format!("ä {i}"));
     let texts = StringArray::from_iter((0..rows).map(text));
     let shard = plain(Arc::new(texts.clone()));
     with_source(&shard, |source, node| {
-        for range in [3..40, 40..3000, 65_000..WINDOW, WINDOW..rows, 0..1] {
+        for range in [
+            3..40,
+            40..3000,
+            65_000..WINDOW_ROWS,
+            WINDOW_ROWS..rows,
+            0..1,
+        ] {
             let (start, len) = (range.start as usize, (range.end - range.start) as usize);
             let wanted = texts.slice(start, len);
             let range = Selection::range(range);
@@ -128,9 +134,9 @@ fn raw_text_in_memory_is_checked_once_for_all_rows_of_a_window() {
         let key = |window| ((0, node.schema_id), window, true);
         let kept = [0, 1, 2].map(|window| source.metadata.byte_arrays.get(&key(window)));
         let lens = kept.map(|array| array.map_or(0, |array| array.len() as u64));
-        assert_eq!(lens, [WINDOW, 1000, 0]);
+        assert_eq!(lens, [WINDOW_ROWS, 1000, 0]);
         // Other widths of offsets, and rows of two windows, are read by themselves.
-        let range = Selection::range(WINDOW - 1..WINDOW + 1);
+        let range = Selection::range(WINDOW_ROWS - 1..WINDOW_ROWS + 1);
         for (wanted, range) in [
             (ArrowType::Utf8, range),
             (ArrowType::LargeUtf8, Selection::range(0..9)),
