@@ -154,8 +154,8 @@ impl Filter {
         Ok(Some(plan))
     }
 
-    /// Plans a stripe. Consults the statistics of the shard and of the stripe, its range indexes and its dictionaries, in
-    /// this order, until one of them decides.
+    /// Plans a stripe. Consults the statistics of the shard and of the stripe, its range indexes and its dictionaries,
+    /// in this order, until one of them decides.
     fn make_plan(
         &self,
         metadata: &Metadata,

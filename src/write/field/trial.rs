@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_later_windows_are_predicted_and_a_dictionary_that_did_not_pay_is_given_up() {
+    fn later_entries_are_predicted_and_an_unpaid_dictionary_is_given_up() {
         let plans = plans_of_column(Field::new("a", DataType::Utf8, true));
         let plan = &plans[0];
         let noise = |i: usize| {
