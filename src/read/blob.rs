@@ -91,7 +91,7 @@ impl Shard {
     }
 
     /// Locates the value of a row in its file; `None` if it is not a blob.
-    async fn find_stored(&self, row: u64, column: &Column) -> Result<Option<Stored>> {
+    async fn find_stored(&self, row: u64, column: &Column) -> Result<Option<StoredBlob>> {
         let metadata = &self.metadata;
         let id = column.node.schema_id;
         let found = metadata.run(|step| {
@@ -122,7 +122,7 @@ impl Shard {
                 return Ok(None);
             };
             let range = data.place.range;
-            Ok(Some(Stored {
+            Ok(Some(StoredBlob {
                 metadata: metadata.clone(),
                 name: format!("{}, row {row}", at()),
                 artifact: data.place.artifact,
@@ -140,12 +140,12 @@ impl Shard {
 #[derive(Debug, Clone)]
 enum BlobSource {
     Memory(Bytes),
-    Stored(Arc<Stored>),
+    Stored(Arc<StoredBlob>),
 }
 
 /// A blob in a file.
 #[derive(Debug)]
-struct Stored {
+struct StoredBlob {
     metadata: Arc<Metadata>,
     /// Names the value in errors.
     name: String,
@@ -178,7 +178,7 @@ impl BlobSource {
     }
 }
 
-impl Stored {
+impl StoredBlob {
     async fn read(&self, range: ByteRange) -> Result<Bytes> {
         let artifact = self.artifact;
         let artifacts = &self.metadata.artifacts;

@@ -17,7 +17,7 @@ use crate::lance_names::{check_conversion, is_lance};
 use crate::new_folders;
 use crate::option_names::{LayoutName, ProfileName};
 use crate::output::{Codec, lossy_batch, lossy_schema};
-use crate::progress::Progress;
+use crate::progress::InputProgress;
 use crate::size::size;
 use crate::text;
 use crate::threads::usual_threads;
@@ -366,7 +366,7 @@ fn write(
         None
     };
     let schema = lossy.as_ref().unwrap_or(&input.schema);
-    let mut progress = Progress::new(input.total.clone(), quiet);
+    let mut progress = InputProgress::new(input.total.clone(), quiet);
     let mut writing = Outputs::start(target, schema, by)?;
     for batch in input.batches {
         let batch = batch.map_err(|e| writing.interrupted(e))?;

@@ -138,7 +138,7 @@ impl Footers {
 }
 
 /// The type of a column.
-struct Message {
+struct ColumnMessage {
     text: String,
     /// Whether its values are items of lists.
     is_repeated: bool,
@@ -146,7 +146,10 @@ struct Message {
 
 impl Footer {
     /// Returns the type and the description of a chunk.
-    fn describe(&self, reference: &ParquetColumnChunkRef) -> Result<(Message, DescribedChunk)> {
+    fn describe(
+        &self,
+        reference: &ParquetColumnChunkRef,
+    ) -> Result<(ColumnMessage, DescribedChunk)> {
         let (group, column) = (reference.row_group_id, reference.column_chunk_id);
         let ordinal = |id: u32| usize::try_from(id).unwrap_or(usize::MAX);
         let found = self.metadata.row_groups().get(ordinal(group));
@@ -174,7 +177,7 @@ impl Footer {
             uncompressed: count(chunk.uncompressed_size())?,
             map_checksum: None,
         };
-        let message = Message {
+        let message = ColumnMessage {
             text: message_of(groups, &descriptor)?,
             is_repeated: descriptor.max_rep_level() > 0,
         };

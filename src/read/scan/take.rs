@@ -24,7 +24,7 @@ pub(in crate::read) async fn take(
     deleted: Option<Column>,
 ) -> Result<RecordBatch> {
     let (metadata, columns) = (&format.metadata, &format.columns);
-    let wanted = WantedRows::new(rows, metadata.directory.total_record_count)?;
+    let wanted = TakenRows::new(rows, metadata.directory.total_record_count)?;
     let mut all = columns.to_vec();
     all.extend(deleted.clone());
     let mut pieces = read_stripes(metadata, &all, &wanted.sorted).await?;
@@ -66,14 +66,14 @@ pub(in crate::read) async fn take(
 }
 
 /// The rows to take.
-struct WantedRows<'a> {
+struct TakenRows<'a> {
     /// Their numbers, ascending and without repetitions.
     sorted: Cow<'a, [u64]>,
     /// For each row of the result, its ordinal in `sorted`. `None` if these are the ordinals in ascending order.
     order: Option<Vec<usize>>,
 }
 
-impl<'a> WantedRows<'a> {
+impl<'a> TakenRows<'a> {
     /// Sorts the numbers of rows of a shard that has `total` rows.
     fn new(rows: &'a [u64], total: u64) -> Result<Self> {
         if let Some(row) = rows.iter().find(|&&row| row >= total) {

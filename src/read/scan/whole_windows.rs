@@ -37,14 +37,14 @@ const ROWS: u64 = 16 << 10;
 
 /// The windows of a stripe that hold wanted rows.
 pub(super) struct WholeWindows {
-    windows: Vec<Window>,
+    windows: Vec<WantedWindow>,
     /// Number of rows from the first wanted one to the last.
     span: u64,
     /// Number of wanted rows.
     count: u64,
 }
 
-struct Window {
+struct WantedWindow {
     rows: Selection,
     /// Drops the other rows; `None` if all rows are wanted.
     filter: Option<FilterPredicate>,
@@ -64,7 +64,7 @@ impl WholeWindows {
         let mut from = first;
         while let Some(start) = wanted.next_from(from) {
             let end = (start / ROWS * ROWS).saturating_add(ROWS).min(wanted.end());
-            windows.push(Window::new(start..end, wanted)?);
+            windows.push(WantedWindow::new(start..end, wanted)?);
             from = end;
         }
         Ok(Some(Self {
@@ -149,7 +149,7 @@ impl WholeWindows {
     }
 }
 
-impl Window {
+impl WantedWindow {
     fn new(rows: Range<u64>, wanted: &Selection) -> Result<Self> {
         let bits = BooleanArray::new(wanted.to_bits(&rows)?, None);
         let are_all = bits.true_count() == bits.len();

@@ -1,7 +1,7 @@
 //! The rows of shards by the values of columns that identify them.
 
 use crate::failure::Failure;
-use crate::progress::{Progress, Total};
+use crate::progress::{InputProgress, Total};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, RecordBatchReader};
@@ -55,7 +55,7 @@ impl Keys {
         let fields = fields.filter(|field| *field.name() != self.number);
         let fields = fields.map(|field| SortField::new(field.data_type().clone()));
         let converter = RowConverter::new(fields.collect())?;
-        let mut progress = Progress::new(Total::Rows(reader.remaining_rows()), quiet);
+        let mut progress = InputProgress::new(Total::Rows(reader.remaining_rows()), quiet);
         for batch in reader {
             let batch = batch?;
             let columns = schema.fields().iter().zip(batch.columns());
