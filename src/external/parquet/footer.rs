@@ -161,8 +161,8 @@ impl Footer {
         })?;
         check_places(reference, chunk)?;
         let schema = self.metadata.file_metadata().schema_descr();
-        let groups = self.groups.get(ordinal(column));
-        let groups = groups.filter(|_| ordinal(column) < schema.num_columns());
+        let is_known = ordinal(column) < schema.num_columns();
+        let groups = self.groups.get(ordinal(column)).filter(|_| is_known);
         let groups = groups.ok_or_else(|| Error::corrupt("a column without a type"))?;
         let descriptor = schema.column(ordinal(column));
         let count = |number: i64| {

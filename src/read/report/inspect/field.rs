@@ -325,12 +325,12 @@ impl Inspector<'_> {
                 place.range
             )));
         }
-        let map = StoredRange {
+        let map_place = StoredRange {
             artifact: place.artifact,
             range: map_range,
         };
-        let map = self.shard.bytes_at(map).await?;
-        let map = BlockMap::parse(&map, map_range.start() - place.range.start())?;
+        let map_bytes = self.shard.bytes_at(map_place).await?;
+        let map = BlockMap::parse(&map_bytes, map_range.start() - place.range.start())?;
         info.count = map.len() as u64;
         info.values = map.value_count();
         let blocks = || (0..map.len()).filter_map(|ordinal| map.block(ordinal));
@@ -341,11 +341,11 @@ impl Inspector<'_> {
             return Ok(());
         };
         for (group, blocks) in block_groups(&map) {
-            let bytes = StoredRange {
+            let group_place = StoredRange {
                 artifact: place.artifact,
                 range: place.range.slice(group.start, group.end)?,
             };
-            let bytes = self.shard.bytes_at(bytes).await?;
+            let bytes = self.shard.bytes_at(group_place).await?;
             for block in blocks {
                 let from = to_usize(block.bytes.start - group.start)?;
                 let to = to_usize(block.bytes.end - group.start)?;
