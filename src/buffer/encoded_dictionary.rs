@@ -10,7 +10,7 @@ use arrow_buffer::{BooleanBufferBuilder, Buffer};
 use bytes::Bytes;
 
 /// The decoded entries: their bytes, and `count + 1` offsets if they have no fixed size.
-pub(super) type Entries = (Bytes, Option<Vec<u64>>);
+pub(super) type EntryBytes = (Bytes, Option<Vec<u64>>);
 
 /// Returns the interpretation of the entries of a dictionary as numbers; `None` for byte strings.
 pub(crate) fn number_kind(value_type: BasicType) -> Option<NumberKind> {
@@ -38,7 +38,7 @@ pub(super) fn decode(
     count: usize,
     size: usize,
     cx: &mut Context<'_>,
-) -> Result<Entries> {
+) -> Result<EntryBytes> {
     // Few bytes can encode many entries.
     let most = cx
         .limits
@@ -63,7 +63,7 @@ pub(super) fn decode(
     }
 }
 
-fn numbers(bytes: Result<Vec<u8>>) -> Result<Entries> {
+fn numbers(bytes: Result<Vec<u8>>) -> Result<EntryBytes> {
     Ok((bytes?.into(), None))
 }
 
@@ -72,7 +72,7 @@ fn strings(
     count: usize,
     fixed: Option<usize>,
     cx: &mut Context<'_>,
-) -> Result<Entries> {
+) -> Result<EntryBytes> {
     let mut present = BooleanBufferBuilder::new(count);
     present.append_n(count, true);
     let mut nulls = NullsOut::new(&mut present, 0);

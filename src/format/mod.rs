@@ -46,3 +46,8 @@ pub use schema_reader::{NamedFields, SchemaReader};
 pub use tail::DirectoryTail;
 pub use wire::{Capabilities, DataRefs, Message, Wire};
 pub use writer_info::{WRITERS_PROPERTY, WriterInfo};
+
+/// Rows per window of a stripe, or positions of a field inside of a list. The writer ends blocks at window borders and
+/// chooses the encodings of each window separately. The reader tests, shares out and caches rows by window, so that it
+/// rarely decodes a block twice. The format does not define windows: other writers may end their blocks elsewhere.
+pub(crate) const WINDOW_ROWS: usize = 65_536;

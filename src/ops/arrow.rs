@@ -2,13 +2,13 @@
 
 use super::unify::Compared;
 use crate::error::{Error, Result};
-use crate::format::{BasicType, DataType as Stored};
-use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit, UnionFields};
+use crate::format::{BasicType, DataType};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields, TimeUnit, UnionFields};
 use std::fmt;
 use std::sync::Arc;
 
 /// Whether the nodes differ only in width: one holds 64-bit integers, and the other 32-bit ones.
-pub(super) fn is_wider(wide: &Stored, narrow: &Stored) -> bool {
+pub(super) fn is_wider(wide: &DataType, narrow: &DataType) -> bool {
     (wide.basic_type, narrow.basic_type) == (BasicType::Int64, BasicType::Int32)
         && wide.signed == narrow.signed
         && wide.extended_type.is_none()
@@ -26,8 +26,8 @@ pub(super) fn unite(a: &Field, b: &Field, at: Compared<'_>) -> Result<Field> {
     Ok(a.clone().with_data_type(data_type).with_nullable(nullable))
 }
 
-fn unite_types(a: &DataType, b: &DataType, at: Compared<'_>) -> Result<DataType> {
-    use DataType as T;
+fn unite_types(a: &ArrowType, b: &ArrowType, at: Compared<'_>) -> Result<ArrowType> {
+    use ArrowType as T;
     let item = |a: &FieldRef, b: &FieldRef| Ok::<_, Error>(Arc::new(unite(a, b, at)?));
     Ok(match (a, b) {
         _ if a == b => a.clone(),
@@ -77,13 +77,13 @@ fn finer(a: TimeUnit, b: TimeUnit) -> Option<TimeUnit> {
     }
 }
 
-fn is_text(data_type: &DataType) -> bool {
-    use DataType as T;
+fn is_text(data_type: &ArrowType) -> bool {
+    use ArrowType as T;
     matches!(data_type, T::Utf8 | T::LargeUtf8 | T::Utf8View)
 }
 
-fn is_binary(data_type: &DataType) -> bool {
-    use DataType as T;
+fn is_binary(data_type: &ArrowType) -> bool {
+    use ArrowType as T;
     matches!(data_type, T::Binary | T::LargeBinary | T::BinaryView)
 }
 
@@ -93,13 +93,13 @@ fn mismatch(at: Compared<'_>, own: &dyn fmt::Debug, other: &dyn fmt::Debug) -> E
 
 /// Returns the entries of maps. The names of keys and values may differ.
 fn unite_entries(a: &FieldRef, b: &FieldRef, at: Compared<'_>) -> Result<FieldRef> {
-    let (DataType::Struct(own), DataType::Struct(others)) = (a.data_type(), b.data_type()) else {
+    let (ArrowType::Struct(own), ArrowType::Struct(others)) = (a.data_type(), b.data_type()) else {
         return Ok(a.clone());
     };
     let fields = own.iter().zip(others).map(|(a, b)| unite(a, b, at));
     let fields: Fields = fields.collect::<Result<_>>()?;
     Ok(Arc::new(
-        a.as_ref().clone().with_data_type(DataType::Struct(fields)),
+        a.as_ref().clone().with_data_type(ArrowType::Struct(fields)),
     ))
 }
 
@@ -130,22 +130,22 @@ fn unite_members(a: &Fields, b: &Fields, at: Compared<'_>) -> Result<Fields> {
     own.chain(new.map(|field| Ok(nullable(field)))).collect()
 }
 
-pub(super) fn item_of(list: &DataType) -> Option<&FieldRef> {
+pub(super) fn item_of(list: &ArrowType) -> Option<&FieldRef> {
     match list {
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item) => Some(item),
+        ArrowType::List(item)
+        | ArrowType::LargeList(item)
+        | ArrowType::ListView(item)
+        | ArrowType::LargeListView(item) => Some(item),
         _ => None,
     }
 }
 
 /// Returns a list type of the same kind with other items.
-pub(super) fn with_item(list: &DataType, item: FieldRef) -> DataType {
+pub(super) fn with_item(list: &ArrowType, item: FieldRef) -> ArrowType {
     match list {
-        DataType::LargeList(_) => DataType::LargeList(item),
-        DataType::ListView(_) => DataType::ListView(item),
-        DataType::LargeListView(_) => DataType::LargeListView(item),
-        _ => DataType::List(item),
+        ArrowType::LargeList(_) => ArrowType::LargeList(item),
+        ArrowType::ListView(_) => ArrowType::ListView(item),
+        ArrowType::LargeListView(_) => ArrowType::LargeListView(item),
+        _ => ArrowType::List(item),
     }
 }

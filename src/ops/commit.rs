@@ -3,22 +3,20 @@
 use super::column_file::ColumnFile;
 use super::deletes::{Deleted, EditedStripe, deletes_shard};
 use super::edited_columns::{EditedColumn, EditedColumns};
+use super::field_adapter::FieldAdapter;
 use super::needed_files::{NeededFile, ReferredFiles};
 use super::source::SourceShard;
 use super::unify::Unify;
-use super::united_node::{LeafType, UnitedNode};
-use super::wires;
+use super::united_node::UnitedNode;
 use crate::Limits;
-use crate::column::{StoredAs, encode_arrow_schema};
+use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{
-    DataEncoding, DataType, ShardProperties, StripeFieldDescriptor, Wire, WriterInfo,
-};
+use crate::format::{DataEncoding, ShardProperties, StripeFieldDescriptor, Wire, WriterInfo};
 use crate::io::{
     FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, is_absolute,
     is_own_stripe_file, random_stripe_file_name,
 };
-use crate::read::{StoredTypes, widen_field};
+use crate::read::StoredTypes;
 use crate::sorting::SortingColumn;
 use crate::write::{
     PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
@@ -282,32 +280,17 @@ impl DirectoryPlan<'_> {
     ) -> Result<StripeRecord> {
         let source = self.sources.get(stripe.source);
         let source = source.ok_or_else(|| Error::invalid("a stripe of no shard"))?;
-        let mut urls = Vec::new();
-        let mut rebase = |artifact: Option<&RelativeUrl>| {
-            let url = references.lead(source, artifact)?;
-            if !urls.contains(&url) {
-                urls.push(url.clone());
-            }
-            Ok(url)
-        };
         let keeps_deletes = stripe.deleted_rows > 0 && matches!(stripe.deleted, Deleted::AsThere);
         let deleted = keeps_deletes.then_some(&self.columns.deleted);
         let nodes_there = nodes.iter().map(|(_, node)| *node).chain(deleted);
         let ids: Vec<u32> = nodes_there.filter_map(|n| n.id_in(stripe.source)).collect();
-        let shard = &source.shard;
-        let described = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
-        let described = described.within(|| source.place.element())?;
-        let elsewhere = described.iter().flatten().flat_map(files_elsewhere);
-        for url in elsewhere {
-            if !urls.iter().any(|known| known == url) {
-                urls.push(url.to_owned());
-            }
-        }
-        let mut found = described.into_iter();
+        let mut urls = Vec::new();
+        let described = references.descriptors(source, stripe.ordinal, &ids, &mut urls);
+        let mut found = described.await?.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
         for (id, (column, node)) in (0u32..).zip(nodes) {
-            let mut wire = shard.wire();
-            let mut described = match (node.id_in(stripe.source), &column.added) {
+            let mut wire = source.shard.wire();
+            let described = match (node.id_in(stripe.source), &column.added) {
                 (Some(_), _) => found.next().flatten(),
                 (None, Some(added)) => {
                     wire = added.wire().unwrap_or(wire);
@@ -315,51 +298,24 @@ impl DirectoryPlan<'_> {
                 }
                 (None, None) => None,
             };
-            let is_narrow = node.is_narrow_in(stripe.source);
-            if let Some(described) = &mut described {
-                let there = stored_as(node, id, stripe, source)?;
-                // The stored values of a constant need not be read. They are of the other type, or the wire has none.
-                let is_dropped =
-                    is_narrow || there.is_some() || !self.wire.capabilities().stored_constants;
-                let has_data = described.encodings.iter().any(DataEncoding::has_data);
-                if is_dropped && has_data && described.field.constant_value.is_some() {
-                    described.encodings.clear();
-                }
+            let Some(mut described) = described else {
+                fields.push(None);
+                continue;
+            };
+            let adapter = FieldAdapter {
+                column,
+                node,
+                id,
+                source,
+                stripe,
+                wire,
+                new_wire: self.wire,
+                unify: self.unify,
+            };
+            if let Some(stored) = adapter.adapt(&mut described)? {
+                stored_types.add(ordinal as u64, stored);
             }
-            if let Some(described) = &described
-                && is_narrow
-                && described.encodings.iter().any(DataEncoding::has_data)
-            {
-                let advice = match self.unify {
-                    Some(Unify::Strict) => {
-                        "set the option `unify` of the table to widen the types, or rewrite"
-                    }
-                    // Maps, fixed-size lists and unions are not widened.
-                    Some(Unify::Widen) | None => "rewrite",
-                };
-                return Err(Error::new(
-                    ErrorKind::SchemaMismatch,
-                    format!(
-                        "column `{}` holds 32-bit integers in stripe {} of `{}` and 64-bit ones in \
-                         another shard; {advice} that shard with the wider type",
-                        node.name(),
-                        stripe.ordinal,
-                        source.place
-                    ),
-                ));
-            }
-            if let Some(described) = &mut described {
-                let stored = stored_as(node, id, stripe, source)?;
-                let there = stored.as_ref().map_or(&node.stored, |stored| &stored.node);
-                wires::translate(&mut described.field, there.label(), wire, self.wire);
-                if let Some(stored) = stored {
-                    let widened = widen_field(&mut described.field, &stored, &node.stored);
-                    if widened.within(|| format!("column `{}`", column.node.name()))? {
-                        stored_types.add(ordinal as u64, stored);
-                    }
-                }
-            }
-            fields.push(described);
+            fields.push(Some(described));
         }
         if let Some(deletes) = deletes {
             fields.push(if keeps_deletes {
@@ -379,33 +335,6 @@ impl DirectoryPlan<'_> {
             },
         })
     }
-}
-
-/// Returns how a source stores a node, if it has another type there than in the table. `id` is the number of the node
-/// in the table.
-fn stored_as(
-    node: &UnitedNode,
-    id: u32,
-    stripe: &EditedStripe,
-    source: &SourceShard,
-) -> Result<Option<StoredAs>> {
-    let Some(LeafType { stored, arrow }) = node.type_in(stripe.source) else {
-        return Ok(None);
-    };
-    let Some(wide) = node.arrow.clone() else {
-        return Err(Error::corrupt("a widened column has no type"));
-    };
-    let stored = DataType {
-        schema_id: id,
-        name: node.name().to_owned(),
-        ..stored.clone()
-    };
-    Ok(Some(StoredAs {
-        node: stored,
-        own: arrow.clone(),
-        wide,
-        place: format!("{}, stripe {}", source.place.element(), stripe.ordinal),
-    }))
 }
 
 /// Returns the URLs of the Parquet files outside of the folder of the shard that a field refers to.
@@ -439,6 +368,32 @@ struct FileReferences<'a> {
 }
 
 impl FileReferences<'_> {
+    /// Reads the descriptors of the nodes with these ids in a stripe of a source, with the URLs that the new directory
+    /// has for the files. Adds these URLs to `urls`.
+    async fn descriptors(
+        &mut self,
+        source: &SourceShard,
+        stripe: u64,
+        ids: &[u32],
+        urls: &mut Vec<String>,
+    ) -> Result<Vec<Option<StripeFieldDescriptor>>> {
+        let mut rebase = |artifact: Option<&RelativeUrl>| {
+            let url = self.lead(source, artifact)?;
+            if !urls.contains(&url) {
+                urls.push(url.clone());
+            }
+            Ok(url)
+        };
+        let described = source.shard.descriptors(stripe, ids, &mut rebase).await;
+        let described = described.within(|| source.place.element())?;
+        for url in described.iter().flatten().flat_map(files_elsewhere) {
+            if !urls.iter().any(|known| known == url) {
+                urls.push(url.to_owned());
+            }
+        }
+        Ok(described)
+    }
+
     /// Returns the URL of an artifact of a source.
     fn lead(&mut self, source: &SourceShard, artifact: Option<&RelativeUrl>) -> Result<String> {
         let place = match artifact {

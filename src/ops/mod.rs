@@ -35,6 +35,7 @@ mod deletes;
 mod edited_columns;
 mod editor;
 mod editor_store;
+mod field_adapter;
 mod files;
 mod members;
 mod merge;

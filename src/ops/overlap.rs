@@ -191,16 +191,16 @@ fn both(sources: &[SourceShard], (i, j): (usize, usize), what: &str) -> Error {
 }
 
 /// Stored bytes: the number of their file, and their start and end.
-type Stored = (usize, u64, u64);
+type StoredBytes = (usize, u64, u64);
 
 /// A part of a shard, by which it is compared to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Part {
     /// A buffer, or the pages of a column chunk of a Parquet file.
-    Stored(Stored),
+    Stored(StoredBytes),
     /// The hash of a constant, such as the mark that all rows of a stripe are deleted. A constant has no bytes, so the
     /// first bytes of its stripe identify the stripe.
-    Constant(Stored, u64),
+    Constant(StoredBytes, u64),
 }
 
 /// Numbers for files: names of one file, and its clones, share a number. Files of different stores never do, whatever
@@ -342,7 +342,7 @@ impl Ids {
             };
             let fields = || described.iter().flatten();
             let encodings = fields().flat_map(|field| &field.encodings);
-            let stored: HashSet<Stored> = encodings
+            let stored: HashSet<StoredBytes> = encodings
                 .flat_map(stored_bytes)
                 .map(|(file, range)| (self.number_of(file), range.start(), range.end()))
                 .collect();

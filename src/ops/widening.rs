@@ -257,8 +257,9 @@ fn leaf(
 
 /// Returns the node that a writer stores a column with.
 fn stored_column(field: Field) -> Result<DataType> {
-    let stored = to_shard(&Schema::new(vec![field]), &SchemaOptions::default())?;
-    let stored = stored.fields.into_iter().next();
-    let stored = stored.ok_or_else(|| Error::corrupt("a schema of one column has none"))?;
-    Ok(stored.data_type)
+    let schema = to_shard(&Schema::new(vec![field]), &SchemaOptions::default())?;
+    match schema.fields.into_iter().next() {
+        Some(stored) => Ok(stored.data_type),
+        None => Err(Error::corrupt("a schema of one column has none")),
+    }
 }

@@ -42,7 +42,7 @@ impl Shard {
     /// [`open_blob_async`](Self::open_blob_async). Also fails if the shard is damaged.
     pub fn open_blob(&self, row: u64, column: &str) -> Result<Option<Blob>> {
         let opened = async {
-            self.inner.artifacts.check_may_wait()?;
+            self.metadata.artifacts.check_may_wait()?;
             self.find_blob(row, column).await
         };
         let source = ready_now_or("`open_blob_async`", opened)?;
@@ -59,9 +59,11 @@ impl Shard {
     }
 
     async fn find_blob(&self, row: u64, name: &str) -> Result<Option<BlobSource>> {
-        let inner = &self.inner;
+        let metadata = &self.metadata;
         let projection = Projection::from([name]);
-        let columns = inner.run(|step| inner.columns(step, &projection)).await?;
+        let columns = metadata
+            .run(|step| metadata.columns(step, &projection))
+            .await?;
         let Some(column) = columns.into_iter().next() else {
             return Err(Error::invalid("no column is named"));
         };
@@ -89,15 +91,15 @@ impl Shard {
     }
 
     /// Locates the value of a row in its file; `None` if it is not a blob.
-    async fn find_stored(&self, row: u64, column: &Column) -> Result<Option<Stored>> {
-        let inner = &self.inner;
+    async fn find_stored(&self, row: u64, column: &Column) -> Result<Option<StoredBlob>> {
+        let metadata = &self.metadata;
         let id = column.node.schema_id;
-        let found = inner.run(|step| {
-            let stripes = ready!(inner.stripes(step));
+        let found = metadata.run(|step| {
+            let stripes = ready!(metadata.stripes(step));
             let Some((ordinal, stripe)) = stripe_of(stripes, row) else {
                 return Err(Error::corrupt(format!("no stripe has row {row}")));
             };
-            let field = ready!(inner.open_field(step, (ordinal, id), &column.node));
+            let field = ready!(metadata.open_field(step, (ordinal, id), &column.node));
             Ok(Some((ordinal, row - stripe.record_offset, field)))
         });
         let (stripe, position, field) = found.await?;
@@ -120,8 +122,8 @@ impl Shard {
                 return Ok(None);
             };
             let range = data.place.range;
-            Ok(Some(Stored {
-                metadata: inner.clone(),
+            Ok(Some(StoredBlob {
+                metadata: metadata.clone(),
                 name: format!("{}, row {row}", at()),
                 artifact: data.place.artifact,
                 value: range.slice(value.start, value.end)?,
@@ -130,7 +132,7 @@ impl Shard {
                 expected: blocks.expected_checksum(block.ordinal),
             }))
         };
-        find().within(at).within(|| inner.artifacts.place())
+        find().within(at).within(|| metadata.artifacts.place())
     }
 }
 
@@ -138,12 +140,12 @@ impl Shard {
 #[derive(Debug, Clone)]
 enum BlobSource {
     Memory(Bytes),
-    Stored(Arc<Stored>),
+    Stored(Arc<StoredBlob>),
 }
 
 /// A blob in a file.
 #[derive(Debug)]
-struct Stored {
+struct StoredBlob {
     metadata: Arc<Metadata>,
     /// Names the value in errors.
     name: String,
@@ -176,7 +178,7 @@ impl BlobSource {
     }
 }
 
-impl Stored {
+impl StoredBlob {
     async fn read(&self, range: ByteRange) -> Result<Bytes> {
         let artifact = self.artifact;
         let artifacts = &self.metadata.artifacts;

@@ -25,7 +25,7 @@ impl CopyChecks {
         name: &str,
         descriptor: &StripeFieldDescriptor,
     ) -> Result<()> {
-        let most = shard.inner.artifacts.limits().max_dictionary_bytes();
+        let most = shard.metadata.artifacts.limits().max_dictionary_bytes();
         let notes = OwnProperties::from_properties(&descriptor.field.custom_properties)?;
         for (encoding, described) in descriptor.encodings.iter().enumerate() {
             let DataEncoding::Native(native) = described else {
@@ -57,7 +57,7 @@ impl CopyChecks {
                 .map_place()
                 .within(|| place_of(shard, *buffer, name, check))?;
             if let Some(StoredRange { artifact, range }) = place {
-                let limits = shard.inner.artifacts.limits();
+                let limits = shard.metadata.artifacts.limits();
                 limits
                     .check_message_bytes(range.len())
                     .within(|| "block map".to_owned())

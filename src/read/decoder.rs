@@ -326,7 +326,7 @@ impl ShardDecoder {
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a scan of another shard.
     pub fn scan(&self, scan: ScanBuilder) -> Result<ScanDecoder> {
         let shard = self.shard.as_ref();
-        if !shard.is_some_and(|shard| scan.is_of(&shard.inner)) {
+        if !shard.is_some_and(|shard| scan.is_of(&shard.metadata)) {
             return Err(Error::invalid(
                 "the scan is not of the shard that was opened here",
             ));

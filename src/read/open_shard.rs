@@ -55,7 +55,7 @@ const DISTANT_TAIL_BYTES: u64 = 512 << 10;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Shard {
-    pub(in crate::read) inner: Arc<Metadata>,
+    pub(in crate::read) metadata: Arc<Metadata>,
 }
 
 impl Shard {
@@ -352,7 +352,7 @@ impl Shard {
         let (wire, directory) = directory.within(place)?;
         let artifacts = Artifacts::new(names, reader, size, tail, files, base, options);
         Ok(Self {
-            inner: Arc::new(Metadata::new(artifacts, wire, directory, stored_types)),
+            metadata: Arc::new(Metadata::new(artifacts, wire, directory, stored_types)),
         })
     }
 
@@ -362,28 +362,28 @@ impl Shard {
         &self,
         step: impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
     ) -> Result<T> {
-        self.inner.drive(step)
+        self.metadata.drive(step)
     }
 
     /// Returns the number of rows without the deleted ones.
     pub fn num_rows(&self) -> u64 {
-        self.inner.directory.total_record_count - self.num_deleted_rows()
+        self.metadata.directory.total_record_count - self.num_deleted_rows()
     }
 
     /// Returns the number of deleted rows. They keep their row numbers, so all row numbers are below `num_rows() +
     /// num_deleted_rows()`.
     pub fn num_deleted_rows(&self) -> u64 {
-        self.inner.directory.deleted_record_count
+        self.metadata.directory.deleted_record_count
     }
 
     /// Returns the number of stripes.
     pub fn num_stripes(&self) -> u64 {
-        self.inner.directory.stripe_count
+        self.metadata.directory.stripe_count
     }
 
     /// Returns the dialect of the metadata.
     pub fn wire(&self) -> Wire {
-        self.inner.wire
+        self.metadata.wire
     }
 
     /// Returns the Arrow schema of a scan of all columns.
@@ -399,13 +399,15 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`schema`](Self::schema).
     pub async fn schema_async(&self) -> Result<SchemaRef> {
-        self.inner.run(|step| self.inner.arrow_schema(step)).await
+        self.metadata
+            .run(|step| self.metadata.arrow_schema(step))
+            .await
     }
 
     /// Returns the schema as it is stored, internal fields included.
     pub(crate) async fn stored_schema(&self) -> Result<Schema> {
-        let schema = self.inner.run(|step| {
-            let schema = ready!(self.inner.schema(step));
+        let schema = self.metadata.run(|step| {
+            let schema = ready!(self.metadata.schema(step));
             let fields = (0..schema.len())
                 .map(|i| schema.field(i))
                 .collect::<Result<_>>()?;
@@ -427,19 +429,19 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`stripes`](Self::stripes).
     pub async fn stripes_async(&self) -> Result<Vec<Stripe>> {
-        let directories = self.inner.run(|step| {
-            let stripes = ready!(self.inner.stripes(step));
+        let directories = self.metadata.run(|step| {
+            let stripes = ready!(self.metadata.stripes(step));
             Ok(Some(stripes.to_vec()))
         });
         let stripes = (0..).zip(directories.await?);
         Ok(stripes
-            .map(|(ordinal, directory)| Stripe::new(self.inner.clone(), ordinal, directory))
+            .map(|(ordinal, directory)| Stripe::new(self.metadata.clone(), ordinal, directory))
             .collect())
     }
 
     /// Starts to build a scan of the rows, in order.
     pub fn scan(&self) -> ScanBuilder {
-        ScanBuilder::new(self.inner.clone())
+        ScanBuilder::new(self.metadata.clone())
     }
 
     /// Parses a condition on the rows of this shard, in the grammar of [`Predicate`]'s `FromStr`.
@@ -452,8 +454,8 @@ impl Shard {
     pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
         parse(text, &|part| {
             let bound = self
-                .inner
-                .run(|step| BoundPredicate::load(&self.inner, step, part));
+                .metadata
+                .run(|step| BoundPredicate::load(&self.metadata, step, part));
             ready_now_or("`parse_predicate_async`", bound).map(drop)
         })
     }
@@ -465,7 +467,7 @@ impl Shard {
     pub async fn parse_predicate_async(&self, text: &str) -> Result<Predicate> {
         // The stored schema is all that the checks need; other columns may be of unsupported types.
         let none = Projection::Indices(Vec::new());
-        let load = self.inner.run(|step| self.inner.columns(step, &none));
+        let load = self.metadata.run(|step| self.metadata.columns(step, &none));
         load.await?;
         self.parse_predicate(text)
     }

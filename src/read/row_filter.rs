@@ -35,7 +35,7 @@ impl RowFilter {
     /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) or
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch).
     pub(crate) fn try_new(shard: &Shard, predicate: &Predicate) -> Result<Self> {
-        let metadata = &shard.inner;
+        let metadata = &shard.metadata;
         let (bound, columns) = ready_now(metadata.run(|step| {
             let bound = ready!(BoundPredicate::load(metadata, step, predicate));
             let columns = ready!(metadata.columns(step, &Projection::All));

@@ -347,15 +347,15 @@ impl ScanBuilder {
         check_threads(self.threads)?;
         let mut wanted = self.wanted()?;
         let format = self.format(wanted.rows.clone()).await?;
-        let inner = &self.metadata;
-        let directory = &inner.directory;
+        let metadata = &self.metadata;
+        let directory = &metadata.directory;
         if directory.total_record_count == 0
             && (directory.stripe_list_ref.is_some() || directory.stripe_count > 0)
         {
             // Check the stripe list, because no row will lead to it: its stripes may claim rows that the directory
             // denies.
-            inner
-                .run(|step| Ok(inner.stripes(step)?.map(|_| ())))
+            metadata
+                .run(|step| Ok(metadata.stripes(step)?.map(|_| ())))
                 .await?;
         }
         let conditions = Conditions {
@@ -363,7 +363,7 @@ impl ScanBuilder {
             dynamic: self.dynamic_filter.clone(),
             hides_deleted: self.hides_rows(),
         };
-        let filter = Filter::load(inner, conditions).await?;
+        let filter = Filter::load(metadata, conditions).await?;
         let selection = wanted.selection.take();
         let is_filtered = filter.may_skip() || selection.is_some();
         let plan = RowPlan {
@@ -462,9 +462,9 @@ impl ScanBuilder {
         }
         let all = 0..self.metadata.directory.total_record_count;
         let format = self.format(all).await?;
-        let inner = &self.metadata;
+        let metadata = &self.metadata;
         let deleted = if self.hides_rows() {
-            Some(inner.run(|step| inner.deleted_column(step)).await?)
+            Some(metadata.run(|step| metadata.deleted_column(step)).await?)
         } else {
             None
         };

@@ -25,12 +25,12 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`properties`](Self::properties).
     pub async fn properties_async(&self) -> Result<&ShardProperties> {
-        let loaded = self.inner.run(|step| {
-            ready!(self.inner.properties(step));
+        let loaded = self.metadata.run(|step| {
+            ready!(self.metadata.properties(step));
             Ok(Some(()))
         });
         loaded.await?;
-        self.inner
+        self.metadata
             .loaded_properties()
             .ok_or_else(|| Error::corrupt("shard properties are gone"))
     }
@@ -99,7 +99,7 @@ impl Shard {
         }
         .ok_or_else(|| {
             Error::corrupt(format!("property {SORTING_COLUMNS_PROPERTY} is malformed"))
-                .within(self.inner.artifacts.place())
+                .within(self.metadata.artifacts.place())
         })
     }
 

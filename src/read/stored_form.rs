@@ -42,24 +42,24 @@ const BATCH_BITS: u64 = 1 << 20;
 impl Shard {
     /// Returns the stripes as the directory lists them.
     pub(crate) async fn stripe_directories(&self) -> Result<Vec<StripeDirectory>> {
-        let inner = &self.inner;
-        inner
-            .run(|step| Ok(Some(ready!(inner.stripes(step)).to_vec())))
+        let metadata = &self.metadata;
+        metadata
+            .run(|step| Ok(Some(ready!(metadata.stripes(step)).to_vec())))
             .await
     }
 
     /// Returns the Arrow fields of the columns and their nodes, with complete labels. Packed columns are members of
     /// their structs.
     pub(crate) async fn stored_columns(&self) -> Result<Vec<(Field, DataType)>> {
-        let inner = &self.inner;
-        let columns = inner.run(|step| inner.stored_columns(step));
+        let metadata = &self.metadata;
+        let columns = metadata.run(|step| metadata.stored_columns(step));
         let columns = columns.await?.into_iter();
         Ok(columns.map(|column| (column.field, column.node)).collect())
     }
 
     /// Returns the version of the directory file when it was opened, if it is known.
     pub(crate) fn version(&self) -> Option<String> {
-        self.inner.artifacts.version()
+        self.metadata.artifacts.version()
     }
 
     /// Returns the files that the shard refers to, except for the directory file: the files in its URL list, and in
@@ -69,7 +69,7 @@ impl Shard {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an encoding of unknown kind, which may refer to other
     /// files.
     pub(crate) async fn references(&self, ids: &[u32]) -> Result<BTreeSet<RelativeUrl>> {
-        let (inner, artifacts) = (&self.inner, &self.inner.artifacts);
+        let (metadata, artifacts) = (&self.metadata, &self.metadata.artifacts);
         let mut urls: BTreeSet<RelativeUrl> =
             self.referenced_files_async().await?.into_iter().collect();
         let mut note = |url: &str| -> Result<()> {
@@ -80,13 +80,15 @@ impl Shard {
         };
         let stripes: Vec<u64> = (0..self.num_stripes()).collect();
         for some in stripes.chunks((AT_ONCE / ids.len().max(1)).max(1)) {
-            let loaded = inner.run(|step| {
+            let loaded = metadata.run(|step| {
                 // Request all descriptors before returning, so that one round fetches them all.
-                let described = some.iter().map(|&stripe| fields(inner, step, stripe, ids));
+                let described = some
+                    .iter()
+                    .map(|&stripe| fields(metadata, step, stripe, ids));
                 let described: Vec<Option<Described>> = described.collect::<Result<_>>()?;
                 let indexes = some
                     .iter()
-                    .map(|&stripe| inner.stripe_indexes(step, stripe));
+                    .map(|&stripe| metadata.stripe_indexes(step, stripe));
                 let indexes: Vec<Option<IndexCollection>> = indexes.collect::<Result<_>>()?;
                 let described: Option<Vec<Described>> = described.into_iter().collect();
                 let indexes: Option<Vec<IndexCollection>> = indexes.into_iter().collect();
@@ -106,12 +108,12 @@ impl Shard {
                 note_index(index, &mut note)?;
             }
         }
-        let indexes = inner.run(|step| inner.indexes(step)).await?;
+        let indexes = metadata.run(|step| metadata.indexes(step)).await?;
         for index in &indexes.0 {
             note_index(index, &mut note)?;
         }
         self.shard_descriptors(ids, 0).await?;
-        let directory = &inner.directory;
+        let directory = &metadata.directory;
         let parts = [&directory.schema_ref, &directory.properties_ref];
         let stripes = self.stripe_directories().await?;
         let of_stripes = stripes.iter().map(|stripe| &stripe.properties_ref);
@@ -143,8 +145,8 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`referenced_files`](Self::referenced_files).
     pub async fn referenced_files_async(&self) -> Result<Vec<RelativeUrl>> {
-        let inner = &self.inner;
-        let list = inner.run(|step| inner.url_list(step)).await?;
+        let metadata = &self.metadata;
+        let list = metadata.run(|step| metadata.url_list(step)).await?;
         self.files_of(&list)
     }
 
@@ -163,11 +165,11 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`referenced_files`](Self::referenced_files).
     pub async fn external_files_async(&self) -> Result<Vec<String>> {
-        let inner = &self.inner;
-        let list = inner.run(|step| inner.url_list(step)).await?;
+        let metadata = &self.metadata;
+        let list = metadata.run(|step| metadata.url_list(step)).await?;
         let mut files = Vec::new();
         for url in &list.0 {
-            if inner.artifacts.target(url)?.is_none() {
+            if metadata.artifacts.target(url)?.is_none() {
                 files.push(url.clone());
             }
         }
@@ -177,7 +179,7 @@ impl Shard {
     fn files_of(&self, list: &UrlList) -> Result<Vec<RelativeUrl>> {
         let mut urls = Vec::with_capacity(list.0.len());
         for url in &list.0 {
-            if let Some(Reference::Relative(url)) = self.inner.artifacts.target(url)? {
+            if let Some(Reference::Relative(url)) = self.metadata.artifacts.target(url)? {
                 urls.push(url);
             }
         }
@@ -190,14 +192,14 @@ impl Shard {
         ids: &[u32],
         len: usize,
     ) -> Result<Vec<Option<FieldDescriptor>>> {
-        let inner = &self.inner;
+        let metadata = &self.metadata;
         let mut found: Vec<Option<FieldDescriptor>> = vec![None; len];
-        let loaded = inner.run(|step| {
+        let loaded = metadata.run(|step| {
             // Request all descriptors before returning, so that one round fetches them all.
             let mut complete = true;
             for &id in ids {
                 match (
-                    inner.shard_descriptor(step, id)?,
+                    metadata.shard_descriptor(step, id)?,
                     found.get_mut(id as usize),
                 ) {
                     (Some(described), Some(place)) => *place = described,
@@ -213,17 +215,17 @@ impl Shard {
 
     /// Returns the number of the file that a reference in the directory file names.
     pub(crate) fn artifact(&self, url: &str) -> Result<u32> {
-        self.inner.artifacts.resolve(url, 0)
+        self.metadata.artifacts.resolve(url, 0)
     }
 
     /// Returns the name of a file, for errors.
     pub(crate) fn artifact_name(&self, artifact: u32) -> String {
-        self.inner.artifacts.name_of(artifact)
+        self.metadata.artifacts.name_of(artifact)
     }
 
     /// Returns the size of a file.
     pub(crate) async fn artifact_size(&self, artifact: u32) -> Result<u64> {
-        self.inner.artifacts.size_of(artifact).await
+        self.metadata.artifacts.size_of(artifact).await
     }
 
     /// Reads bytes of files, as they are stored.
@@ -232,14 +234,14 @@ impl Shard {
         let places: Vec<StoredRange> = places
             .map(|&(artifact, range)| StoredRange { artifact, range })
             .collect();
-        self.inner.artifacts.read(&places).await
+        self.metadata.artifacts.read(&places).await
     }
 
     /// Returns the properties of a stripe.
     pub(crate) async fn properties_of(&self, stripe: u64) -> Result<StripeProperties> {
-        let inner = &self.inner;
-        inner
-            .run(|step| inner.stripe_properties(step, stripe))
+        let metadata = &self.metadata;
+        metadata
+            .run(|step| metadata.stripe_properties(step, stripe))
             .await
     }
 
@@ -250,25 +252,25 @@ impl Shard {
         &self,
         ids: &[u32],
     ) -> Result<(Vec<StripeProperties>, Vec<RelativeUrl>)> {
-        let inner = &self.inner;
+        let metadata = &self.metadata;
         let stripes: Vec<u64> = (0..self.num_stripes()).collect();
         let mut properties = Vec::with_capacity(stripes.len());
         let mut urls = None;
         for some in stripes.chunks((AT_ONCE / ids.len().max(1)).max(1)) {
-            let loaded = inner.run(|step| {
+            let loaded = metadata.run(|step| {
                 // Request all metadata before returning, so that one round fetches them all.
                 let (mut found, mut complete) = (Vec::with_capacity(some.len()), true);
                 if urls.is_none() {
-                    urls = inner.url_list(step)?;
+                    urls = metadata.url_list(step)?;
                     complete = urls.is_some();
                 }
                 for &stripe in some {
-                    match inner.stripe_properties(step, stripe)? {
+                    match metadata.stripe_properties(step, stripe)? {
                         Some(properties) => found.push(properties),
                         None => complete = false,
                     }
                     for &id in ids {
-                        complete &= inner.field(step, (stripe, id))?.is_some();
+                        complete &= metadata.field(step, (stripe, id))?.is_some();
                     }
                 }
                 Ok(complete.then_some(found))
@@ -291,17 +293,19 @@ impl Shard {
         ids: &[u32],
         rebase: &mut (dyn FnMut(Option<&RelativeUrl>) -> Result<String> + Send),
     ) -> Result<Vec<Option<StripeFieldDescriptor>>> {
-        let inner = &self.inner;
-        let fields = inner.run(|step| fields(inner, step, stripe, ids)).await?;
+        let metadata = &self.metadata;
+        let fields = metadata
+            .run(|step| fields(metadata, step, stripe, ids))
+            .await?;
         let mut descriptors = Vec::with_capacity(fields.len());
         for described in fields {
             let Some((holder, mut descriptor)) = described else {
                 descriptors.push(None);
                 continue;
             };
-            let holder = inner.artifacts.url_of(holder);
+            let holder = metadata.artifacts.url_of(holder);
             descriptor.for_each_url(&mut |url| {
-                match inner.artifacts.target(url)? {
+                match metadata.artifacts.target(url)? {
                     Some(Reference::This) => *url = rebase(holder.as_ref())?,
                     Some(Reference::Relative(other)) => *url = rebase(Some(&other))?,
                     None => {}
@@ -361,7 +365,7 @@ impl Shard {
 
     /// Returns the limits of this reader.
     pub(crate) fn limits(&self) -> &Limits {
-        self.inner.artifacts.limits()
+        self.metadata.artifacts.limits()
     }
 
     /// Calls `found` with the deleted rows among `rows`, the rows of a stripe, in ascending ranges. A stripe in which
@@ -372,13 +376,13 @@ impl Shard {
         rows: Range<u64>,
         mut found: impl FnMut(Range<u64>),
     ) -> Result<()> {
-        let inner = &self.inner;
-        if !inner.has_deleted() || rows.is_empty() {
+        let metadata = &self.metadata;
+        if !metadata.has_deleted() || rows.is_empty() {
             return Ok(());
         }
-        let column = inner.run(|step| inner.deleted_column(step)).await?;
+        let column = metadata.run(|step| metadata.deleted_column(step)).await?;
         let key = (stripe, column.node.schema_id);
-        let open = inner.run(|step| inner.open_field(step, key, &column.node));
+        let open = metadata.run(|step| metadata.open_field(step, key, &column.node));
         let layout = open.await?.layout;
         layout.check_rows(&Selection::range(0..rows.end - rows.start))?;
         match &layout.storage {
@@ -392,7 +396,7 @@ impl Shard {
             Storage::Buffers(_) | Storage::External(_) => {}
         }
         let format = ScanFormat {
-            metadata: inner.clone(),
+            metadata: metadata.clone(),
             schema: Arc::new(Schema::new(vec![column.field.clone()])),
             columns: [column].into(),
             row_number: false,

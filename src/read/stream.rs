@@ -8,7 +8,7 @@ use super::scan::opening::{described_bytes, stripe_of};
 use super::scan::sizing::rows_of_bytes;
 use super::scan::windows::Windows;
 use super::shard::fetch::{FetchPolicy, Fetched, drive};
-use super::shard::metadata::{WINDOW, ready};
+use super::shard::metadata::{WINDOW_ROWS, ready};
 use crate::error::Result;
 use crate::io::BoxFuture;
 use arrow_array::RecordBatch;
@@ -219,7 +219,7 @@ impl Stream for ShardStream {
 async fn piece_rows(plan: &RowPlan, rows: &Range<u64>) -> Result<u64> {
     let (format, metadata) = (&plan.format, &plan.format.metadata);
     if plan.filter.is_some() {
-        return Ok(FILTERED_WINDOWS * WINDOW);
+        return Ok(FILTERED_WINDOWS * WINDOW_ROWS);
     }
     let artifacts = &metadata.artifacts;
     let fetch_bytes = artifacts.fetch_bytes();
@@ -228,7 +228,7 @@ async fn piece_rows(plan: &RowPlan, rows: &Range<u64>) -> Result<u64> {
     let piece = drive(artifacts, &mut fetched, policy, |step| {
         let stripes = ready!(metadata.stripes(step));
         let Some((ordinal, directory)) = stripe_of(stripes, rows.start) else {
-            return Ok(Some(WINDOW));
+            return Ok(Some(WINDOW_ROWS));
         };
         let count = directory.total_record_count;
         let bytes = match described_bytes(metadata, step, ordinal, &format.columns)? {

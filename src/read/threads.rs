@@ -4,7 +4,7 @@ use super::batches::{BatchReader, RowPlan};
 use super::scan::opening::{open_fields, stripe_of};
 use super::scan::sizing::window_rows;
 use super::scan::windows::Windows;
-use super::shard::metadata::{WINDOW, ready};
+use super::shard::metadata::{WINDOW_ROWS, ready};
 use super::shard::waiting::ready_now;
 use crate::error::Result;
 use arrow_array::RecordBatch;
@@ -308,31 +308,31 @@ const MAX_TASK_WINDOWS: u64 = 4;
 /// and batches allow. Otherwise a task is one fetch, but has at most [`MAX_TASK_WINDOWS`] windows and at most an equal
 /// share of the rows per thread.
 fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
-    let (format, inner) = (&plan.format, &plan.format.metadata);
-    let (batch, artifacts) = (format.batch_size, &inner.artifacts);
-    if plan.filter.is_some() || !WINDOW.is_multiple_of(batch) {
-        return WINDOW;
+    let (format, metadata) = (&plan.format, &plan.format.metadata);
+    let (batch, artifacts) = (format.batch_size, &metadata.artifacts);
+    if plan.filter.is_some() || !WINDOW_ROWS.is_multiple_of(batch) {
+        return WINDOW_ROWS;
     }
-    let unit = inner.drive(|step| {
-        let stripes = ready!(inner.stripes(step));
+    let unit = metadata.drive(|step| {
+        let stripes = ready!(metadata.stripes(step));
         let Some((ordinal, directory)) = stripe_of(stripes, wanted.start) else {
-            return Ok(Some(WINDOW));
+            return Ok(Some(WINDOW_ROWS));
         };
         let rows = directory.total_record_count;
-        let fields = ready!(open_fields(inner, step, ordinal, rows, &format.columns));
+        let fields = ready!(open_fields(metadata, step, ordinal, rows, &format.columns));
         if !artifacts.are_near() {
             let fetched = window_rows(&fields, rows, artifacts.fetch_bytes());
             let share = (wanted.end - wanted.start)
                 .min(rows)
                 .div_ceil(threads as u64);
-            let share = share.next_multiple_of(WINDOW).max(WINDOW);
-            return Ok(Some(fetched.min(share).min(MAX_TASK_WINDOWS * WINDOW)));
+            let share = share.next_multiple_of(WINDOW_ROWS).max(WINDOW_ROWS);
+            return Ok(Some(fetched.min(share).min(MAX_TASK_WINDOWS * WINDOW_ROWS)));
         }
-        let block_rows = fields.block_rows(rows).min(WINDOW);
+        let block_rows = fields.block_rows(rows).min(WINDOW_ROWS);
         Ok(Some(
             block_rows.next_power_of_two().max(batch).max(MIN_TASK_ROWS),
         ))
     });
     // The reader of the stripe reports its errors.
-    unit.unwrap_or(WINDOW)
+    unit.unwrap_or(WINDOW_ROWS)
 }

@@ -1,11 +1,11 @@
 //! The asynchronous writer of shards.
 
-use super::choose::settings::WINDOW;
 use super::layout::outbox::{Event, Outbox};
 use super::options::{Layout, WriterOptions};
 use super::shard::ShardWriter;
 use super::summary::ShardSummary;
 use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::WINDOW_ROWS;
 use crate::io::{
     AsyncSink, AsyncSinkFactory, Location, ShardSinks, Sink, SinkFactory, check_output_name,
 };
@@ -209,8 +209,8 @@ impl AsyncShardWriter {
     /// Encodes a large batch one window at a time and sends each, so that not all of it is buffered.
     async fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
-        for start in (0..rows).step_by(WINDOW) {
-            let end = rows.min(start + WINDOW);
+        for start in (0..rows).step_by(WINDOW_ROWS) {
+            let end = rows.min(start + WINDOW_ROWS);
             self.writer.write_some(batch, start..end)?;
             self.uploads.pass_on(&self.outbox).await?;
         }

@@ -4,7 +4,6 @@ use super::batch::growth::growth;
 use super::batch::order::check_order;
 use super::batch::types::check_batch;
 use super::choose::candidate::FieldCandidates;
-use super::choose::settings::WINDOW;
 use super::field::plan::FieldPlan;
 use super::internal_values::now;
 use super::layout::directory::{StripeRecord, StripesMetadata};
@@ -22,7 +21,7 @@ use super::summary::ShardSummary;
 use crate::arrow::batch_bytes;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataType, NameValuePair, Schema, ShardProperties, WriterInfo};
+use crate::format::{DataType, NameValuePair, Schema, ShardProperties, WINDOW_ROWS, WriterInfo};
 use crate::io::{Sink, SinkFactory, check_output_name};
 use crate::limits::Limits;
 use crate::sorting::OrderCheck;
@@ -238,7 +237,7 @@ impl<S: Sink> ShardWriter<S> {
         while at < some.end {
             let in_stripe = self.stripe.rows();
             let room = (self.options.stripe_rows() - in_stripe)
-                .min(WINDOW as u64 - in_stripe % WINDOW as u64);
+                .min(WINDOW_ROWS as u64 - in_stripe % WINDOW_ROWS as u64);
             let mut len = usize::try_from(room)
                 .unwrap_or(usize::MAX)
                 .min(some.end - at);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A top-level field of a shard, and the source of its values.
 #[derive(Debug)]
-pub(super) struct ShardColumn {
+pub(super) struct WrittenColumn {
     /// The field of the batch, or the field of generated values.
     pub(super) field: FieldRef,
     /// Role and node of an internal field.
@@ -36,7 +36,7 @@ enum ColumnValues {
 /// The top-level fields of a shard, internal ones last.
 #[derive(Debug)]
 pub(super) struct ShardColumns {
-    pub(super) columns: Vec<ShardColumn>,
+    pub(super) columns: Vec<WrittenColumn>,
     /// The schema that readers see.
     pub(super) visible: SchemaRef,
 }
@@ -49,7 +49,7 @@ impl ShardColumns {
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a column that cannot be the internal field that the options
     /// make it.
     pub(super) fn try_new(schema: &SchemaRef, options: &WriterOptions) -> Result<Self> {
-        let mut internal: Vec<ShardColumn> = Vec::new();
+        let mut internal: Vec<WrittenColumn> = Vec::new();
         if let Some(values) = options.ingestion_timestamp() {
             internal.push(ingestion_timestamp(schema, values, options)?);
         }
@@ -69,7 +69,7 @@ impl ShardColumns {
             else {
                 return Err(Error::invalid("an internal field has no role or no column"));
             };
-            internal.push(ShardColumn {
+            internal.push(WrittenColumn {
                 field: arrow.clone(),
                 internal: Some((kind, field.data_type.clone())),
                 packed: None,
@@ -88,9 +88,9 @@ impl ShardColumns {
             }
         }
         let fields = schema.fields().iter().enumerate();
-        let columns: Vec<ShardColumn> = fields
+        let columns: Vec<WrittenColumn> = fields
             .filter(|(i, _)| !taken[*i])
-            .map(|(i, field)| ShardColumn {
+            .map(|(i, field)| WrittenColumn {
                 field: field.clone(),
                 internal: None,
                 packed: None,
@@ -140,7 +140,7 @@ impl ShardColumns {
 }
 
 /// Replaces the columns to be packed by structs of them, after the other columns.
-fn pack(columns: Vec<ShardColumn>, options: &WriterOptions) -> Result<Vec<ShardColumn>> {
+fn pack(columns: Vec<WrittenColumn>, options: &WriterOptions) -> Result<Vec<WrittenColumn>> {
     let groups = options.packed_columns();
     let mut group_of: HashMap<&str, usize> = HashMap::new();
     for (group, names) in groups.iter().enumerate() {
@@ -173,7 +173,7 @@ fn pack(columns: Vec<ShardColumn>, options: &WriterOptions) -> Result<Vec<ShardC
     for (group, members) in members.into_iter().enumerate() {
         let fields: Fields = members.iter().map(|(_, _, field)| field.clone()).collect();
         let name = packed_columns_name(group);
-        rest.push(ShardColumn {
+        rest.push(WrittenColumn {
             field: Arc::new(Field::new(name, ArrowType::Struct(fields.clone()), false)),
             internal: None,
             packed: Some(members.iter().map(|(position, ..)| *position).collect()),
@@ -187,7 +187,7 @@ fn ingestion_timestamp(
     schema: &SchemaRef,
     values: &InternalValues,
     options: &WriterOptions,
-) -> Result<ShardColumn> {
+) -> Result<WrittenColumn> {
     let (field, values) = match values {
         InternalValues::Generated => {
             let ticks = options.creation_time().unwrap_or_else(now);
@@ -200,7 +200,7 @@ fn ingestion_timestamp(
         ColumnValues::Time(_) => DataType::new(BasicType::DateTime, ""),
         _ => node(&field, INGESTION_TIMESTAMP, BasicType::DateTime)?,
     };
-    Ok(ShardColumn {
+    Ok(WrittenColumn {
         field,
         internal: Some((INGESTION_TIMESTAMP.to_owned(), node)),
         packed: None,
@@ -208,7 +208,7 @@ fn ingestion_timestamp(
     })
 }
 
-fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<ShardColumn> {
+fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<WrittenColumn> {
     let (field, values) = match values {
         InternalValues::Generated => {
             let field = Field::new(RECORD_IDENTITY, ArrowType::FixedSizeBinary(16), false);
@@ -224,7 +224,7 @@ fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<ShardC
     let name = EXTENSION_TYPE_NAME_KEY.to_owned();
     uuid.metadata_mut().insert(name, UUID_LABEL.to_owned());
     let node = node(&uuid, RECORD_IDENTITY, BasicType::Guid)?;
-    Ok(ShardColumn {
+    Ok(WrittenColumn {
         field,
         internal: Some((RECORD_IDENTITY.to_owned(), node)),
         packed: None,

@@ -155,7 +155,7 @@ fn nested_types_are_alike_if_their_parts_are() {
 }
 
 #[test]
-fn types_that_are_stored_in_different_ways_are_an_error_that_names_both_files() {
+fn types_stored_in_different_ways_are_an_error_that_names_both_files() {
     let numbers = Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
     for (a, b) in [
         (DataType::Int64, DataType::Int32),

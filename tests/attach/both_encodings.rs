@@ -84,7 +84,7 @@ fn the_native_encoding_is_read_if_it_comes_first() {
 }
 
 #[test]
-fn parquet_is_read_if_it_comes_first_or_if_the_native_encoding_is_not_known() {
+fn parquet_is_read_if_it_is_first_or_the_native_encoding_is_unknown() {
     let all = table(2 * ROWS);
     let rows = usize::try_from(ROWS).unwrap();
     let (first, second) = (all.slice(0, rows), all.slice(rows, rows));

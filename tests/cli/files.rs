@@ -133,7 +133,7 @@ fn links_are_written_through() {
 }
 
 #[test]
-fn a_pipe_is_written_to_and_a_device_is_refused_unless_it_is_the_null_device() {
+fn a_pipe_and_the_null_device_are_written_to_and_other_devices_refused() {
     let folder = Folder::with(&plain(1_000));
     let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
     assert!(made.unwrap().success());

@@ -42,7 +42,7 @@ fn the_content_of_a_file_shows_its_format() {
 }
 
 #[test]
-fn a_name_that_shows_another_format_than_the_content_is_an_error_with_the_right_one() {
+fn a_name_of_the_wrong_format_is_an_error_that_names_the_right_one() {
     let folder = folder();
     for (name, wrong, from) in [
         ("t.parquet", "x.csv", "--from parquet"),

@@ -269,7 +269,7 @@ fn indexes_and_filters_are_shown_as_such() {
 }
 
 #[test]
-fn bounds_and_constants_are_values_of_their_types_and_properties_have_values() {
+fn bounds_and_constants_have_their_types_and_properties_have_values() {
     let times = TimestampMillisecondArray::from(vec![0, 86_400_500]).with_timezone("+02:00");
     let prices = Decimal128Array::from(vec![150, -25]);
     let waits = DurationMillisecondArray::from(vec![1_500, 1_500]);

@@ -373,7 +373,7 @@ fn a_mapping_is_chosen_and_shown_and_gives_the_data_back() {
 }
 
 #[test]
-fn types_that_a_format_cannot_hold_are_an_error_naming_the_column_and_no_file() {
+fn types_that_a_format_lacks_are_an_error_with_the_column_and_no_file() {
     let folder = Folder::with(&nested());
     let before = folder.names();
     let error = folder.run(&["convert", "t.arrow", "t.csv"]).error(1);

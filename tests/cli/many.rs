@@ -22,7 +22,7 @@ fn run(folder: &Folder, script: &str) -> Done {
 }
 
 #[test]
-fn more_shards_than_open_files_are_printed_merged_appended_listed_and_verified() {
+fn commands_take_more_shards_than_a_process_may_open() {
     let folder = Folder::with(&plain(10));
     folder.run(&["convert", "t.arrow", "a.shard"]).ok();
     std::fs::create_dir(folder.path("days")).unwrap();

@@ -376,7 +376,7 @@ fn a_single_column_with_a_delimiter_in_its_name_is_noted() {
 }
 
 #[test]
-fn a_delimiter_that_the_file_does_not_have_is_an_error_that_names_the_right_one() {
+fn a_delimiter_missing_in_the_file_is_an_error_that_names_another() {
     let folder = Folder::new();
     for (text, delimiter) in [
         ("a;b\n1,5;2\n", "';'"),

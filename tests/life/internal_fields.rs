@@ -67,7 +67,7 @@ fn internal(rows: &RecordBatch) -> Vec<(Option<i64>, Option<Uuid>)> {
 }
 
 #[test]
-fn a_writer_makes_times_and_identities_that_are_hidden_until_they_are_asked_for() {
+fn times_and_identities_of_the_writer_are_hidden_until_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     for wire in WIRES {
         for layout in [Layout::SingleFile, Layout::TwoLevel] {

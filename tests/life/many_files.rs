@@ -115,9 +115,8 @@ fn the_pool_gives_way_to_others_and_an_exhausted_process_is_told_so() {
 }
 
 #[test]
-fn a_shard_goes_on_reading_its_file_and_one_of_many_says_that_it_was_replaced() {
-    let test =
-        "many_files::a_shard_goes_on_reading_its_file_and_one_of_many_says_that_it_was_replaced";
+fn a_shard_keeps_reading_its_file_and_reports_a_replaced_one_of_many() {
+    let test = "many_files::a_shard_keeps_reading_its_file_and_reports_a_replaced_one_of_many";
     if !is_child(test, "ulimit -n 64", None) {
         return;
     }

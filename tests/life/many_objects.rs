@@ -75,7 +75,7 @@ fn names(reads: &[(Path, u64)]) -> BTreeSet<&str> {
 }
 
 #[test]
-fn a_thousand_shards_are_opened_in_as_many_rounds_as_their_number_at_once_says() {
+fn a_thousand_shards_open_in_rounds_of_the_number_at_once() {
     let store = store(1000, 10, 10);
     let paths = (0..1000).map(name);
     let table = store.run(ShardSet::open_async(all(&store, paths))).unwrap();

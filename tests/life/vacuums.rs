@@ -126,7 +126,7 @@ fn only_files_that_were_written_here_are_removed() {
 }
 
 #[test]
-fn directory_files_of_reserved_names_keep_their_stripes_and_are_not_written() {
+fn directories_of_reserved_names_keep_stripes_and_are_not_written() {
     let (_folder, path) = folder();
     let file = path.join("t.shard");
     for name in ["z.amudai.stripe", ".arrow-shard.X.tmp"] {

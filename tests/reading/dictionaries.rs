@@ -266,7 +266,7 @@ fn numbers_keep_a_dictionary_to_which_later_windows_add_nothing() {
 }
 
 #[test]
-fn values_after_leading_nulls_and_a_dictionary_that_is_given_up_are_in_the_filter() {
+fn values_after_leading_nulls_are_in_the_filter_without_a_dictionary() {
     // The second window has too many entries for a dictionary; the searched value is among its first ones.
     let mut first = scattered_integers(WINDOW, 3000, 4);
     first[..5000].fill(None);

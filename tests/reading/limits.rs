@@ -151,7 +151,7 @@ fn errors_name_the_limit_that_is_exceeded() {
 }
 
 #[test]
-fn strict_limits_are_below_the_defaults_and_above_what_ordinary_shards_need() {
+fn strict_limits_are_below_the_defaults_and_allow_ordinary_shards() {
     let (strict, default) = (Limits::strict(), Limits::default());
     for (strict, default) in [
         (strict.max_message_bytes(), default.max_message_bytes()),

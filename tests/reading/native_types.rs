@@ -225,7 +225,7 @@ fn a_requested_schema_converts_native_types() {
 }
 
 #[test]
-fn a_value_that_would_change_is_an_error_naming_column_and_row_and_no_file() {
+fn a_value_that_would_change_is_an_error_with_its_row_and_no_file() {
     let nanos = TimestampNanosecondArray::from(vec![100, 250]);
     let batch = RecordBatch::try_from_iter([("at", Arc::new(nanos) as ArrayRef)]).unwrap();
     for wire in [Wire::Spec, Wire::Reference] {

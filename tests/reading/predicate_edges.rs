@@ -49,7 +49,7 @@ fn refused(shard: &Shard, filter: Predicate) -> (ErrorKind, String) {
 }
 
 #[test]
-fn matches_that_overflow_the_keys_that_are_asked_for_come_in_several_batches() {
+fn matches_that_overflow_the_requested_keys_come_in_several_batches() {
     let numbers = Int64Array::from_iter_values(noise(60_000));
     let texts = noise(60_000).map(|n| format!("text {}", n / 7 % 1000));
     let texts = StringArray::from_iter_values(texts);
@@ -102,7 +102,7 @@ fn matches_that_overflow_the_keys_that_are_asked_for_come_in_several_batches() {
 }
 
 #[test]
-fn functions_of_columns_whose_run_ends_overflow_are_asked_about_fewer_rows_at_once() {
+fn functions_get_fewer_rows_at_once_if_run_ends_would_overflow() {
     // Run ends of 16 bits suffice for the rows of one written batch, but not for a batch of the scan.
     let rows = 20_000;
     let batches: Vec<RecordBatch> = (0..3)
@@ -258,7 +258,7 @@ fn long_lists_are_asked_of_bloom_filters_in_time() {
 }
 
 #[test]
-fn text_is_read_as_a_uuid_where_the_column_holds_some_and_refused_beside_other_bytes() {
+fn text_is_a_uuid_for_columns_of_uuids_and_refused_for_other_bytes() {
     let text = "550e8400-e29b-41d4-a716-446655440000";
     let bytes = 0x550e_8400_e29b_41d4_a716_4466_5544_0000_u128.to_be_bytes();
     let ids = [[0; 16], bytes, [255; 16]];

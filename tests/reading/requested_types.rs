@@ -323,7 +323,7 @@ fn rows_that_are_taken_again_and_again_are_held_against_the_limit() {
 }
 
 #[test]
-fn a_name_that_is_missing_below_a_struct_is_told_with_the_struct_and_its_names() {
+fn a_name_missing_below_a_struct_is_reported_with_the_other_names() {
     let member = |name: &str| {
         let values = Arc::new(arrow_array::Int32Array::from(vec![1])) as ArrayRef;
         (Arc::new(Field::new(name, DataType::Int32, true)), values)
@@ -363,7 +363,7 @@ fn projections_come_from_single_names_and_from_lists_of_every_kind() {
 }
 
 #[test]
-fn columns_that_a_filter_has_read_are_not_read_again_where_others_do_not_fit() {
+fn columns_of_a_filter_are_read_once_even_if_other_columns_do_not_fit() {
     // Half of the rows match, and are scattered; one of the others does not fit.
     let a = |i: i64| match i {
         100_000 => 900,

@@ -227,7 +227,7 @@ fn filters_limits_and_selections_mean_the_same() {
 }
 
 #[test]
-fn bytes_of_the_next_rows_are_fetched_meanwhile_and_no_more_than_asked_for() {
+fn bytes_of_the_next_rows_and_no_more_are_fetched_meanwhile() {
     let folder = table();
     let options = || ShardOptions::default().with_fetch_bytes(300_000);
     for (prefetch, polls) in [(1, 5), (2, 1), (3, 5), (8, 2)] {

@@ -379,7 +379,7 @@ fn parts_that_no_runtime_drives_end_when_an_upload_is_aborted() {
 }
 
 #[test]
-fn an_object_of_one_part_is_put_and_small_pieces_of_large_buffers_are_copied() {
+fn one_part_is_put_and_small_pieces_of_large_buffers_are_copied() {
     let watched = Arc::new(Watched::default());
     let store: Arc<dyn ObjectStore> = watched.clone();
     let large = Bytes::from(vec![7; 1 << 20]);

@@ -36,7 +36,7 @@ use std::task::{Context as TaskContext, Poll};
 
 /// Ranges of a file begin at multiples of this number of rows in a stripe. Blocks end at these rows, so two ranges
 /// never decode the same block.
-const WINDOW: u64 = 65_536;
+const RANGE_ALIGNMENT: u64 = 65_536;
 
 /// Rows of a batch, unless DataFusion sets the number.
 const BATCH_SIZE: usize = 8192;
@@ -294,8 +294,8 @@ fn is_dynamic(expr: &Arc<dyn PhysicalExpr>) -> bool {
     DynamicFilterTracking::classify(expr).contains_dynamic_filter()
 }
 
-/// Returns the rows for a range of bytes: the same share of all rows as the range has of all bytes, rounded to windows.
-/// If ranges cover a file without overlap, each row is in exactly one of them.
+/// Returns the rows for a range of bytes: the same share of all rows as the range has of all bytes, rounded down to
+/// [`RANGE_ALIGNMENT`]. If ranges cover a file without overlap, each row is in exactly one of them.
 fn rows_of(range: &FileRange, size: u64, stripes: &[Range<u64>]) -> Range<u64> {
     let total = stripes.last().map_or(0, |last| last.end);
     let row = |byte: i64| {
@@ -307,7 +307,7 @@ fn rows_of(range: &FileRange, size: u64, stripes: &[Range<u64>]) -> Range<u64> {
         let row = u64::try_from(share).unwrap_or(total);
         let stripe = stripes.iter().find(|stripe| stripe.contains(&row));
         let start = stripe.map_or(0, |stripe| stripe.start);
-        row - (row - start) % WINDOW
+        row - (row - start) % RANGE_ALIGNMENT
     };
     row(range.start)..row(range.end)
 }

@@ -4,7 +4,7 @@ use crate::byte_order_mark::after_marks;
 use crate::compression::Compression;
 use crate::delimiter;
 use crate::file_format::{FileFormat, is_standard};
-use crate::location::Location;
+use crate::location::PathLocation;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -194,7 +194,7 @@ impl Head {
                 _ => Some(head),
             };
         }
-        let Ok(Location::Local(local)) = Location::of(path) else {
+        let Ok(PathLocation::Local(local)) = PathLocation::of(path) else {
             return None;
         };
         let head = Self::of_file(&local)?;

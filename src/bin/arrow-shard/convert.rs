@@ -17,7 +17,7 @@ use crate::lance_names::{check_conversion, is_lance};
 use crate::new_folders;
 use crate::option_names::{LayoutName, ProfileName};
 use crate::output::{Codec, lossy_batch, lossy_schema};
-use crate::progress::Progress;
+use crate::progress::InputProgress;
 use crate::size::size;
 use crate::text;
 use crate::threads::usual_threads;
@@ -183,14 +183,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn convert(args: &Args) -> Result<(), Failure> {
     let (inputs, target) = args.places()?;
     if inputs.iter().any(|input| is_lance(input)) || is_lance(target) {
-        let ([input], None) = (inputs, &args.output) else {
-            return Err(Failure::Usage(
-                "Lance is converted one file at a time: arrow-shard convert INPUT OUTPUT"
-                    .to_owned(),
-            ));
-        };
-        check_conversion(input, target).map_err(Failure::Usage)?;
-        return lance::convert();
+        return convert_lance(args, inputs, target);
     }
     if args.lance_version.is_some() || args.dataset_version.is_some() {
         return Err(Failure::Usage(
@@ -225,25 +218,7 @@ fn convert(args: &Args) -> Result<(), Failure> {
     let files = reading.files(inputs)?;
     check(args, &files, &target)?;
     if args.dry_run {
-        let filter = args.filter.as_deref();
-        let survey = reading.survey(&files.paths, &args.columns, filter)?;
-        let sort = ColumnNames::all(&args.sort);
-        if !sort.is_empty() {
-            Order::of(&survey.schema, &sort)?;
-        }
-        let place = if is_partitioned {
-            Partitions::start(target.clone(), &survey.schema, &by)?;
-            target.shown_folders(&by.columns)
-        } else {
-            target.path(1)
-        };
-        return dry_run::print(
-            &survey,
-            &target,
-            &place,
-            reading.is_lossy(),
-            args.rows_per_file,
-        );
+        return show_plan(args, &files, &target, &by);
     }
     if is_partitioned {
         // Stripes of several files, which end at different times, leave pages of many sizes.
@@ -257,10 +232,49 @@ fn convert(args: &Args) -> Result<(), Failure> {
             .map_err(|e| Failure::from(arrow_shard::Error::from(e)).within(folder.display()))?;
     }
     let delimiter_note = reading.delimiter_note(&files.paths, &input.schema);
-    let Written { files, rows } = write(input, &target, reading.is_lossy(), &by, args.quiet)?;
-    if args.quiet {
-        return Ok(());
+    let written = write(input, &target, reading.is_lossy(), &by, args.quiet)?;
+    if !args.quiet {
+        print_summary(&written, &target, &by, started);
+        if let Some(note) = delimiter_note {
+            eprintln!("note: {}", text::shown(&note));
+        }
     }
+    Ok(())
+}
+
+/// Converts from or to Lance, which another program does.
+fn convert_lance(args: &Args, inputs: &[PathBuf], target: &Path) -> Result<(), Failure> {
+    let ([input], None) = (inputs, &args.output) else {
+        return Err(Failure::Usage(
+            "Lance is converted one file at a time: arrow-shard convert INPUT OUTPUT".to_owned(),
+        ));
+    };
+    check_conversion(input, target).map_err(Failure::Usage)?;
+    lance::convert()
+}
+
+/// Prints the files, formats and columns that would be read and written.
+fn show_plan(args: &Args, files: &Files, target: &Target, by: &PartitionBy) -> Result<(), Failure> {
+    let filter = args.filter.as_deref();
+    let survey = args.reading.survey(&files.paths, &args.columns, filter)?;
+    let sort = ColumnNames::all(&args.sort);
+    if !sort.is_empty() {
+        Order::of(&survey.schema, &sort)?;
+    }
+    let place = if by.columns.is_empty() {
+        target.path(1)
+    } else {
+        Partitions::start(target.clone(), &survey.schema, by)?;
+        target.shown_folders(&by.columns)
+    };
+    let is_lossy = args.reading.is_lossy();
+    dry_run::print(&survey, target, &place, is_lossy, args.rows_per_file)
+}
+
+/// Prints the output, the number of rows and the time, and whether a file of an earlier conversion is left.
+fn print_summary(written: &Written, target: &Target, by: &PartitionBy, started: Instant) {
+    let &Written { files, rows } = written;
+    let is_partitioned = !by.columns.is_empty();
     let (first, last) = (target.path(1), target.path(files));
     let place = match files {
         _ if is_partitioned => {
@@ -283,10 +297,6 @@ fn convert(args: &Args) -> Result<(), Failure> {
             text::shown(&left_over)
         );
     }
-    if let Some(note) = delimiter_note {
-        eprintln!("note: {}", text::shown(&note));
-    }
-    Ok(())
 }
 
 /// One file for the rows of another command.
@@ -356,7 +366,7 @@ fn write(
         None
     };
     let schema = lossy.as_ref().unwrap_or(&input.schema);
-    let mut progress = Progress::new(input.total.clone(), quiet);
+    let mut progress = InputProgress::new(input.total.clone(), quiet);
     let mut writing = Outputs::start(target, schema, by)?;
     for batch in input.batches {
         let batch = batch.map_err(|e| writing.interrupted(e))?;

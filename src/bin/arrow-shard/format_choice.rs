@@ -5,7 +5,7 @@ use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, decompressed_name, is_standard};
 use crate::lance_names::is_lance;
-use crate::location::{self, Location};
+use crate::location::{self, PathLocation};
 use std::path::Path;
 
 impl FileFormat {
@@ -18,9 +18,9 @@ impl FileFormat {
                     path.display()
                 )));
             }
-            let content = match Location::of(path)? {
-                Location::Local(_) if is_standard(path) => Content::of_stream(path),
-                Location::Local(local) if content::is_pipe(&local) => {
+            let content = match PathLocation::of(path)? {
+                PathLocation::Local(_) if is_standard(path) => Content::of_stream(path),
+                PathLocation::Local(local) if content::is_pipe(&local) => {
                     let content = Content::of_stream(&local);
                     if let Some(Content::Format(format)) = content
                         && !format.is_sequential()
@@ -29,18 +29,18 @@ impl FileFormat {
                     }
                     content
                 }
-                Location::Local(local) => {
+                PathLocation::Local(local) => {
                     // A missing file is not a wrong usage.
                     let exists = local.metadata();
                     exists.map_err(|e| Failure::from(e).within(path.display()))?;
                     Content::of_file(&local)
                 }
                 #[cfg(feature = "cloud")]
-                Location::Object(_) => None,
+                PathLocation::Object(_) => None,
             };
             // `content` is known only for local files.
-            let inside = match (&content, Location::of(path)?) {
-                (Some(Content::Compressed(compression)), Location::Local(local)) => {
+            let inside = match (&content, PathLocation::of(path)?) {
+                (Some(Content::Compressed(compression)), PathLocation::Local(local)) => {
                     Content::inside(&local, *compression)
                 }
                 _ => None,

@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 
 /// The location that a path of the command line names.
 #[derive(Debug)]
-pub(crate) enum Location {
+pub(crate) enum PathLocation {
     /// A file of this machine.
     Local(PathBuf),
     /// An object of a store.
@@ -26,7 +26,7 @@ pub(crate) enum Location {
     Object(Object),
 }
 
-impl Location {
+impl PathLocation {
     /// Returns the location of `path`, which may be a URL.
     ///
     /// # Errors
@@ -143,40 +143,40 @@ impl NamedFiles {
 
 /// Opens a file for reads at any position, either local or in a store.
 pub(crate) fn reader(path: &Path) -> Result<Arc<dyn ReadAt>> {
-    match Location::of(path)? {
-        Location::Local(local) => {
+    match PathLocation::of(path)? {
+        PathLocation::Local(local) => {
             let file = LocalFile::open(local)?;
             Ok(Arc::new(file.with_name(path.display().to_string())))
         }
         #[cfg(feature = "cloud")]
-        Location::Object(object) => object.reader(),
+        PathLocation::Object(object) => object.reader(),
     }
 }
 
 /// Returns the size of a file in bytes, either local or in a store.
 pub(crate) fn size(path: &Path) -> Result<u64> {
-    match Location::of(path)? {
-        Location::Local(local) => Ok(local.metadata()?.len()),
+    match PathLocation::of(path)? {
+        PathLocation::Local(local) => Ok(local.metadata()?.len()),
         #[cfg(feature = "cloud")]
-        Location::Object(object) => object.reader()?.size(),
+        PathLocation::Object(object) => object.reader()?.size(),
     }
 }
 
 /// Whether there is a file, either local or in a store. A store that does not tell counts as having it.
 pub(crate) fn exists(path: &Path) -> Result<bool> {
-    match Location::of(path)? {
-        Location::Local(local) => Ok(local.exists()),
+    match PathLocation::of(path)? {
+        PathLocation::Local(local) => Ok(local.exists()),
         #[cfg(feature = "cloud")]
-        Location::Object(object) => object.exists(),
+        PathLocation::Object(object) => object.exists(),
     }
 }
 
 /// Opens a shard, either local or in a store.
 pub(crate) fn open_shard(path: &Path, options: ShardOptions) -> Result<Shard> {
-    match Location::of(path)? {
-        Location::Local(path) => Shard::open_with(path, options),
+    match PathLocation::of(path)? {
+        PathLocation::Local(path) => Shard::open_with(path, options),
         #[cfg(feature = "cloud")]
-        Location::Object(object) => object.open_shard(options),
+        PathLocation::Object(object) => object.open_shard(options),
     }
 }
 
@@ -185,9 +185,9 @@ const TAIL_BYTES: u64 = 8 << 10;
 
 /// Opens a shard that is one of many, possibly more than the process may have open files.
 pub(crate) fn open_one_of_many(path: &Path, options: ShardOptions) -> Result<Shard> {
-    match Location::of(path)? {
-        Location::Local(path) => Shard::open_pooled(path, options.with_tail_bytes(TAIL_BYTES)),
+    match PathLocation::of(path)? {
+        PathLocation::Local(path) => Shard::open_pooled(path, options.with_tail_bytes(TAIL_BYTES)),
         #[cfg(feature = "cloud")]
-        Location::Object(object) => object.open_shard(options),
+        PathLocation::Object(object) => object.open_shard(options),
     }
 }

@@ -64,14 +64,14 @@ pub(crate) enum Total {
 }
 
 /// Shows the progress of reading an input.
-pub(crate) struct Progress {
+pub(crate) struct InputProgress {
     bar: ProgressBar,
     total: Total,
     rows: u64,
     batches: u64,
 }
 
-impl Progress {
+impl InputProgress {
     /// Returns a bar up to `total`. It is hidden if `quiet`, or if standard error is not a terminal.
     pub(crate) fn new(total: Total, quiet: bool) -> Self {
         let (len, unit) = match &total {
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_time_left_follows_the_amount() {
-        let input = Progress::new(Total::Rows(100), false).bar;
+        let input = InputProgress::new(Total::Rows(100), false).bar;
         for bar in [bar(100, "rows", false), input] {
             let screen = Screen::default();
             bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));

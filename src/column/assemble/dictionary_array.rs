@@ -327,7 +327,7 @@ impl Coded {
     }
 
     fn with_keys<K: ArrowDictionaryKeyType<Native: TryFrom<u32>>>(self) -> Result<ArrayRef> {
-        let keys = self.codes.iter().map(|code| {
+        let converted = self.codes.iter().map(|code| {
             K::Native::try_from(*code).map_err(|_| {
                 Error::new(
                     ErrorKind::OffsetOverflow,
@@ -339,8 +339,8 @@ impl Coded {
                 )
             })
         });
-        let keys: Vec<K::Native> = keys.collect::<Result<_>>()?;
-        let keys = PrimitiveArray::<K>::try_new(keys.into(), self.nulls)?;
+        let numbers: Vec<K::Native> = converted.collect::<Result<_>>()?;
+        let keys = PrimitiveArray::<K>::try_new(numbers.into(), self.nulls)?;
         let array = DictionaryArray::try_new(keys, self.values).map_err(invalid)?;
         Ok(Arc::new(array))
     }

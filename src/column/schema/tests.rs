@@ -158,7 +158,7 @@ fn ids_go_depth_first_and_only_members_and_variants_are_named() {
 }
 
 #[test]
-fn types_that_arrow_forbids_or_that_are_too_deep_are_refused_with_their_field() {
+fn forbidden_and_too_deep_types_are_refused_with_their_field() {
     use ArrowType::*;
     let mut deep = Int32;
     for _ in 0..64 {

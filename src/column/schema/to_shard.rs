@@ -117,7 +117,6 @@ pub(super) fn type_node(
     if is_native && let Some(native) = NativeType::for_arrow(arrow, extension)? {
         return Ok(native.node());
     }
-    let time_unit = |unit: &TimeUnit| ("unit", label::unit_name(*unit).to_owned());
     let child = |field: &Field| field_node(field, "", options, depth);
     Ok(match arrow {
         ArrowType::Null => leaf(B::Unit),
@@ -150,6 +149,52 @@ pub(super) fn type_node(
             }
         }
         ArrowType::FixedSizeBinary(size) => sized(B::FixedSizeBinary, *size)?,
+        ArrowType::Timestamp(..)
+        | ArrowType::Date32
+        | ArrowType::Date64
+        | ArrowType::Time32(_)
+        | ArrowType::Time64(_)
+        | ArrowType::Duration(_)
+        | ArrowType::Interval(_) => time_node(arrow)?,
+        ArrowType::Decimal32(p, s) => decimal(arrow, *p, *s, 32, options)?,
+        ArrowType::Decimal64(p, s) => decimal(arrow, *p, *s, 64, options)?,
+        ArrowType::Decimal128(p, s) => decimal(arrow, *p, *s, 128, options)?,
+        ArrowType::Decimal256(p, s) => decimal(arrow, *p, *s, 256, options)?,
+        ArrowType::List(f)
+        | ArrowType::LargeList(f)
+        | ArrowType::ListView(f)
+        | ArrowType::LargeListView(f) => parent(B::List, vec![child(f)?]),
+        ArrowType::FixedSizeList(f, size) => DataType {
+            children: vec![child(f)?],
+            ..sized(B::FixedSizeList, *size)?
+        },
+        ArrowType::Struct(fields) => parent(B::Struct, members(fields, options, depth)?),
+        ArrowType::Map(entries, keys_sorted) => {
+            map_node(arrow, entries, *keys_sorted, options, depth)?
+        }
+        ArrowType::Union(fields, mode) => union(fields, *mode, options, depth)?,
+        ArrowType::Dictionary(key, value) => {
+            if !key.is_dictionary_key_type() {
+                return Err(forbidden(arrow));
+            }
+            type_node(value, extension, options, depth)?
+        }
+        ArrowType::RunEndEncoded(ends, values) => {
+            if !ends.data_type().is_run_ends_type() {
+                return Err(forbidden(arrow));
+            }
+            let inner = values.metadata().get(EXTENSION_TYPE_NAME_KEY);
+            let extension = extension.or(inner.map(String::as_str));
+            type_node(values.data_type(), extension, options, depth)?
+        }
+    })
+}
+
+/// Returns the nameless node of a type of dates, times or durations.
+fn time_node(arrow: &ArrowType) -> Result<DataType> {
+    use BasicType as B;
+    let time_unit = |unit: &TimeUnit| ("unit", label::unit_name(*unit).to_owned());
+    Ok(match arrow {
         ArrowType::Timestamp(unit, timezone) => {
             let mut properties = vec![time_unit(unit)];
             properties.extend(timezone.as_ref().map(|t| ("timezone", t.to_string())));
@@ -174,7 +219,6 @@ pub(super) fn type_node(
             signed(B::Int64),
             label::label(label::TIME, &[time_unit(unit)]),
         ),
-        ArrowType::Time32(_) | ArrowType::Time64(_) => return Err(forbidden(arrow)),
         ArrowType::Duration(unit) => labeled(
             signed(B::Int64),
             label::label(label::DURATION, &[time_unit(unit)]),
@@ -188,48 +232,31 @@ pub(super) fn type_node(
             let unit = label::interval_name(*unit).to_owned();
             labeled(node, label::label(label::INTERVAL, &[("unit", unit)]))
         }
-        ArrowType::Decimal32(p, s) => decimal(arrow, *p, *s, 32, options)?,
-        ArrowType::Decimal64(p, s) => decimal(arrow, *p, *s, 64, options)?,
-        ArrowType::Decimal128(p, s) => decimal(arrow, *p, *s, 128, options)?,
-        ArrowType::Decimal256(p, s) => decimal(arrow, *p, *s, 256, options)?,
-        ArrowType::List(f)
-        | ArrowType::LargeList(f)
-        | ArrowType::ListView(f)
-        | ArrowType::LargeListView(f) => parent(B::List, vec![child(f)?]),
-        ArrowType::FixedSizeList(f, size) => DataType {
-            children: vec![child(f)?],
-            ..sized(B::FixedSizeList, *size)?
-        },
-        ArrowType::Struct(fields) => parent(B::Struct, members(fields, options, depth)?),
-        ArrowType::Map(entries, keys_sorted) => {
-            let ArrowType::Struct(members) = entries.data_type() else {
-                return Err(forbidden(arrow));
-            };
-            let [key, value] = members.as_ref() else {
-                return Err(forbidden(arrow));
-            };
-            let sorted = ("keys_sorted", keys_sorted.to_string());
-            labeled(
-                parent(B::Map, vec![child(key)?, child(value)?]),
-                label::label(label::MAP, &[sorted]),
-            )
-        }
-        ArrowType::Union(fields, mode) => union(fields, *mode, options, depth)?,
-        ArrowType::Dictionary(key, value) => {
-            if !key.is_dictionary_key_type() {
-                return Err(forbidden(arrow));
-            }
-            type_node(value, extension, options, depth)?
-        }
-        ArrowType::RunEndEncoded(ends, values) => {
-            if !ends.data_type().is_run_ends_type() {
-                return Err(forbidden(arrow));
-            }
-            let inner = values.metadata().get(EXTENSION_TYPE_NAME_KEY);
-            let extension = extension.or(inner.map(String::as_str));
-            type_node(values.data_type(), extension, options, depth)?
-        }
+        // Each type of times has only some of the units.
+        _ => return Err(forbidden(arrow)),
     })
+}
+
+/// Returns the nameless node of a map with these entries.
+fn map_node(
+    arrow: &ArrowType,
+    entries: &Field,
+    keys_sorted: bool,
+    options: &SchemaOptions,
+    depth: u32,
+) -> Result<DataType> {
+    let ArrowType::Struct(members) = entries.data_type() else {
+        return Err(forbidden(arrow));
+    };
+    let [key, value] = members.as_ref() else {
+        return Err(forbidden(arrow));
+    };
+    let child = |field: &Field| field_node(field, "", options, depth);
+    let sorted = ("keys_sorted", keys_sorted.to_string());
+    Ok(labeled(
+        parent(BasicType::Map, vec![child(key)?, child(value)?]),
+        label::label(label::MAP, &[sorted]),
+    ))
 }
 
 fn leaf(basic_type: BasicType) -> DataType {

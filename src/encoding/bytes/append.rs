@@ -2,7 +2,7 @@
 
 use super::super::Context;
 use super::builder::{BytesBuilder, Data, Decoded};
-use super::spans::Spans;
+use super::spans::ValueSpans;
 use crate::error::{Error, Result};
 use crate::kernels::is_ascending;
 use arrow_buffer::{ArrowNativeType, Buffer};
@@ -27,7 +27,11 @@ impl BytesBuilder {
             self.len += all.len();
             return Ok(());
         }
-        self.push_slices(Spans::Offsets(offsets), std::slice::from_ref(&all), &data)
+        self.push_slices(
+            ValueSpans::Offsets(offsets),
+            std::slice::from_ref(&all),
+            &data,
+        )
     }
 
     /// Appends `n` copies of a value.
@@ -81,7 +85,7 @@ impl BytesBuilder {
             .collect();
         let in_window = |range: &Range<usize>| range.start - first.start..range.end - first.start;
         let window_ranges: Vec<Range<usize>> = ranges.iter().map(in_window).collect();
-        self.push_slices(Spans::Offsets(&window), &window_ranges, data)
+        self.push_slices(ValueSpans::Offsets(&window), &window_ranges, data)
     }
 }
 

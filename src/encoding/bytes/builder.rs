@@ -1,7 +1,7 @@
 //! Builds Arrow's layouts of byte strings, block by block.
 
 use super::super::Context;
-use super::spans::Spans;
+use super::spans::ValueSpans;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernels::{Offset, append_gathered, append_halves, make_views, rebase_offsets};
 use arrow_buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
@@ -152,20 +152,26 @@ impl BytesBuilder {
     /// Appends ranges of the values of a block with the bytes `data`. The spans of the block end within `data`.
     pub(super) fn push_slices(
         &mut self,
-        spans: Spans<'_>,
+        spans: ValueSpans<'_>,
         ranges: &[Range<usize>],
         data: &[u8],
     ) -> Result<()> {
         match (&mut self.data, spans) {
-            (Data::Offsets32(v), Spans::Offsets(o)) => v.push_slices(o, spans, ranges, data)?,
-            (Data::Offsets64(v), Spans::Offsets(o)) => v.push_slices(o, spans, ranges, data)?,
-            (Data::Views(v), Spans::Offsets(offsets)) => v.push_slices(offsets, ranges, data)?,
+            (Data::Offsets32(v), ValueSpans::Offsets(o)) => {
+                v.push_slices(o, spans, ranges, data)?
+            }
+            (Data::Offsets64(v), ValueSpans::Offsets(o)) => {
+                v.push_slices(o, spans, ranges, data)?
+            }
+            (Data::Views(v), ValueSpans::Offsets(offsets)) => {
+                v.push_slices(offsets, ranges, data)?
+            }
             (Data::Fixed { values, .. }, _) => {
                 for range in ranges {
                     values.extend_from_slice(data.get(spans.bytes_of(range)).unwrap_or_default());
                 }
             }
-            (_, Spans::Fixed(width)) => self.check_fixed(Some(width))?,
+            (_, ValueSpans::Fixed(width)) => self.check_fixed(Some(width))?,
         }
         self.len += ranges.iter().map(Range::len).sum::<usize>();
         Ok(())
@@ -175,7 +181,7 @@ impl BytesBuilder {
     /// wanted, they are decoded in place.
     pub(super) fn push_decoded(
         &mut self,
-        spans: Spans<'_>,
+        spans: ValueSpans<'_>,
         total: usize,
         n: usize,
         ranges: &[Range<usize>],
@@ -184,14 +190,14 @@ impl BytesBuilder {
     ) -> Result<()> {
         let whole = matches!(ranges, [one] if *one == (0..n));
         match (&mut self.data, spans) {
-            (Data::Offsets32(v), Spans::Offsets(offsets)) if whole => {
+            (Data::Offsets32(v), ValueSpans::Offsets(offsets)) if whole => {
                 v.push_filled(offsets, total, |values| fill(cx, values))?;
             }
-            (Data::Offsets64(v), Spans::Offsets(offsets)) if whole => {
+            (Data::Offsets64(v), ValueSpans::Offsets(offsets)) if whole => {
                 v.push_filled(offsets, total, |values| fill(cx, values))?;
             }
             (Data::Fixed { values, .. }, _) if whole => fill(cx, values)?,
-            (Data::Views(v), Spans::Offsets(offsets)) => {
+            (Data::Views(v), ValueSpans::Offsets(offsets)) => {
                 let mut buffer = MutableBuffer::new(0);
                 fill(cx, &mut buffer)?;
                 v.push_owned(offsets, ranges, buffer.into())?;
@@ -347,7 +353,7 @@ impl<O: Offset> Variable<O> {
     fn push_slices(
         &mut self,
         offsets: &[u64],
-        spans: Spans<'_>,
+        spans: ValueSpans<'_>,
         ranges: &[Range<usize>],
         data: &[u8],
     ) -> Result<()> {
@@ -458,7 +464,7 @@ impl Views {
         }
         let mut picked = vec![0];
         let mut bytes = Vec::new();
-        let spans = Spans::Offsets(offsets);
+        let spans = ValueSpans::Offsets(offsets);
         for range in ranges {
             let ends = offsets.get(range.start..=range.end).unwrap_or_default();
             let base = bytes.len() as u64;

@@ -9,7 +9,7 @@ use super::super::compress::Method;
 use super::super::fields::size32;
 use super::super::{Context, EncodingTree, NumberKind, check_ranges, number};
 use super::input::Clean;
-use super::spans::Spans;
+use super::spans::ValueSpans;
 use super::{BytesBuilder, Stats};
 use crate::error::{Error, Result, Within};
 use std::ops::Range;
@@ -58,7 +58,7 @@ pub fn decode_delimited(
             number::decode(region, NumberKind::Unsigned, cx, bytes)?;
             cx.with_words(n + 1, |_, offsets: &mut [u64]| {
                 let values = join(bytes, offsets)?;
-                out.push_slices(Spans::Offsets(offsets), ranges, values)
+                out.push_slices(ValueSpans::Offsets(offsets), ranges, values)
             })
         })
     };

@@ -15,7 +15,7 @@ pub(super) const WORD: usize = 8;
 
 /// How the digits of a number are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum DigitField {
     /// Up to 16 decimal digits without leading zeros.
     Decimal,
     /// This many decimal digits.
@@ -115,7 +115,7 @@ fn store_digits<const EXACT: bool>(digits: DigitWords, len: usize, dst: &mut [u8
     }
 }
 
-impl Field {
+impl DigitField {
     /// Returns the first number that is too large for the field, if there is one.
     fn limit(&self) -> Option<u64> {
         match self {

@@ -1,6 +1,6 @@
 //! Spec: docs/format.md, "Digits": finds the template that most texts of a block share, and the numbers of each text.
 
-use super::digit_field::{Chars, Field};
+use super::digit_field::{Chars, DigitField};
 use super::digit_pattern::{DIGIT, LETTER, LOWER, MAX_TEXT, Pattern, Times, UPPER, class};
 use super::digit_reader::read;
 use super::digit_template::{Item, MAX_FIELDS, Template};
@@ -26,7 +26,7 @@ const LONGEST: usize = 64;
 
 /// The template and the numbers of a block of texts.
 #[derive(Debug)]
-pub(super) struct Lesson {
+pub(super) struct DigitLesson {
     pub(super) template: Template,
     /// The numbers of each field, one per text.
     pub(super) numbers: Vec<Vec<u64>>,
@@ -35,7 +35,7 @@ pub(super) struct Lesson {
 }
 
 /// Finds the template of texts, unless too few fit one.
-pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
+pub(super) fn learn(input: &Clean<'_>) -> Option<DigitLesson> {
     if input.len <= FEW_WORDS || input.values.len() / input.len > MAX_TEXT {
         return None;
     }
@@ -52,7 +52,7 @@ pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
 }
 
 /// Finds the template of texts. Most of them must have this pattern.
-fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<Lesson> {
+fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<DigitLesson> {
     let few = TRIED.min(input.len);
     let scattered = (0..few).map(|i| i * (input.len / few));
     let tried = Tokens::of(input, pattern, scattered, few / MAX_EXCEPTIONS)?;
@@ -62,7 +62,7 @@ fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<Lesson> {
     let rare = rare.min(input.len / MAX_EXCEPTIONS);
     // Most texts have the template of these texts, and reading numbers is faster than collecting tokens.
     if let Some(found) = read(input, &template, rare) {
-        return Some(Lesson {
+        return Some(DigitLesson {
             template,
             numbers: found.columns,
             exceptions: found.exceptions,
@@ -121,7 +121,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Returns the template and the numbers, unless a token has no field.
-    fn lesson(self, pattern: &Pattern) -> Option<Lesson> {
+    fn lesson(self, pattern: &Pattern) -> Option<DigitLesson> {
         let mut columns = Columns::default();
         columns.push_literal(pattern.start());
         for (column, token) in self.columns.iter().zip(pattern.tokens()) {
@@ -138,7 +138,7 @@ impl<'a> Tokens<'a> {
         for column in &mut numbers {
             fill_exceptions(column, &self.exceptions);
         }
-        Some(Lesson {
+        Some(DigitLesson {
             template: Template { items },
             numbers,
             exceptions: self.exceptions,
@@ -239,7 +239,7 @@ impl Columns {
         }
     }
 
-    fn push_field(&mut self, field: Field, numbers: Vec<u64>) {
+    fn push_field(&mut self, field: DigitField, numbers: Vec<u64>) {
         self.items.push(Item::Field(field));
         self.numbers.push(numbers);
     }
@@ -251,7 +251,7 @@ impl Columns {
         if Shape::of(tokens)?.all_equal {
             self.push_literal(tokens.first()?);
         } else {
-            self.push_field(Field::Time(format), numbers);
+            self.push_field(DigitField::Time(format), numbers);
         }
         Some(())
     }
@@ -264,14 +264,14 @@ impl Columns {
             return Some(());
         }
         if let Some((words, ordinals)) = words(tokens, FEW_WORDS) {
-            self.push_field(Field::Words(words), ordinals);
+            self.push_field(DigitField::Words(words), ordinals);
             return Some(());
         }
         if self.push_digits(tokens, &shape) || self.push_pieces(tokens, &shape) {
             return Some(());
         }
         let (words, ordinals) = words(tokens, MAX_WORDS)?;
-        self.push_field(Field::Words(words), ordinals);
+        self.push_field(DigitField::Words(words), ordinals);
         Some(())
     }
 
@@ -297,9 +297,9 @@ impl Columns {
                     let end = len.min(start + most);
                     let len = end - start;
                     let field = if is_decimal {
-                        Field::FixedDecimal(len)
+                        DigitField::FixedDecimal(len)
                     } else {
-                        Field::FixedHex { len, is_upper }
+                        DigitField::FixedHex { len, is_upper }
                     };
                     self.push_field(field, numbers(start..end));
                 }
@@ -308,9 +308,9 @@ impl Columns {
             None if !shape.leading_zero && shape.longest <= most => {
                 let digits = |token: &&[u8]| number(token, base);
                 let field = if is_decimal {
-                    Field::Decimal
+                    DigitField::Decimal
                 } else {
-                    Field::Hex { is_upper }
+                    DigitField::Hex { is_upper }
                 };
                 self.push_field(field, tokens.iter().map(digits).collect());
                 true
@@ -449,7 +449,7 @@ mod tests {
     }
 
     /// Encodes texts, reads each of them alone, and returns the fields, the number of exceptions and the size.
-    fn learned(texts: &[String]) -> Option<(Vec<Field>, usize, usize)> {
+    fn learned(texts: &[String]) -> Option<(Vec<DigitField>, usize, usize)> {
         let (offsets, bytes) = flat(texts);
         let input = Input::variable(&offsets, &bytes, None);
         let lesson = learn(&input.clean().unwrap())?;
@@ -478,9 +478,9 @@ mod tests {
     fn numbers_of_each_kind_become_fields() {
         let fields = |text: &dyn Fn(u64) -> String| learned(&texts(text)).unwrap().0;
         let decimal = fields(&|i| format!("x{}-b", noise(i) % 100_000));
-        assert_eq!(decimal, [Field::Decimal]);
+        assert_eq!(decimal, [DigitField::Decimal]);
         let times = fields(&|i| format!("{:02}:{:04}", i % 60, i * 7));
-        assert_eq!(times, [Field::FixedDecimal(2), Field::FixedDecimal(4)]);
+        assert_eq!(times, [2, 4].map(DigitField::FixedDecimal));
         let hex = |is_upper| {
             move |i: u64| {
                 let number = noise(i);
@@ -493,8 +493,8 @@ mod tests {
         };
         for is_upper in [false, true] {
             let want = [
-                Field::FixedHex { len: 16, is_upper },
-                Field::Hex { is_upper },
+                DigitField::FixedHex { len: 16, is_upper },
+                DigitField::Hex { is_upper },
             ];
             assert_eq!(fields(&hex(is_upper)), want);
         }
@@ -502,7 +502,9 @@ mod tests {
         assert_eq!(long.len(), 3);
         let colors = ["red", "green", "yellow"];
         let words = fields(&|i| format!("{} {i}", colors[(noise(i) >> 40) as usize % 3]));
-        assert!(matches!(&words[..], [Field::Words(words), Field::Decimal] if words.len() == 3));
+        assert!(
+            matches!(&words[..], [DigitField::Words(words), DigitField::Decimal] if words.len() == 3)
+        );
     }
 
     #[test]
@@ -514,7 +516,7 @@ mod tests {
             })
         };
         let (fields, exceptions, _) = learned(&mixed(20)).unwrap();
-        assert_eq!(fields, [Field::Decimal]);
+        assert_eq!(fields, [DigitField::Decimal]);
         assert!((20..100).contains(&exceptions), "{exceptions}");
         assert!(learned(&mixed(3)).is_none());
     }
@@ -528,13 +530,13 @@ mod tests {
                 0 => *b"-T:\0",
                 _ => *b"-T:,",
             };
-            Field::Time(TimeFormat::new(separators, fraction).unwrap())
+            DigitField::Time(TimeFormat::new(separators, fraction).unwrap())
         };
         let (zoned, exceptions, size) = fields(&|i| minute(i) + "Z");
         assert_eq!((&zoned[..], exceptions), (&[time(0)][..], 0));
         assert!(size < 200, "{size}");
         let lines = |i| format!("[{},{:03}] took {}", minute(i), noise(i) % 1000, i * i);
-        assert_eq!(fields(&lines).0, [time(3), Field::Decimal]);
+        assert_eq!(fields(&lines).0, [time(3), DigitField::Decimal]);
         // Fractions of different lengths are numbers of their own.
         let fraction = |i: u64| if i.is_multiple_of(3) { 5 } else { 25 };
         let (cut, ..) = fields(&|i| format!("{},{}Z", minute(i), fraction(i)));
@@ -545,7 +547,7 @@ mod tests {
         assert_eq!((&most[..], exceptions), (&[time(0)][..], 50));
         // Without a calendar, these are numbers.
         let others = fields(&|i| format!("2024-13-10T10:{:02}:{:02}", i / 60 % 60, i % 60));
-        assert_eq!(others.0, [Field::FixedDecimal(2), Field::FixedDecimal(2)]);
+        assert_eq!(others.0, [2, 2].map(DigitField::FixedDecimal));
     }
 
     #[test]
@@ -556,12 +558,12 @@ mod tests {
             let text = |i| line(i, if rare(i) { "WARN" } else { "INFO" });
             learned(&all.map(text).collect::<Vec<_>>()).unwrap()
         };
-        let number = [Field::Decimal, Field::Decimal];
+        let number = [DigitField::Decimal, DigitField::Decimal];
         let (few, exceptions, _) = lines(&|i| i % 2000 == 1999);
         assert_eq!((&few[..], exceptions), (&number[..], 5));
         let (many, exceptions, _) = lines(&|i| i % 39 == 38);
         assert_eq!(exceptions, 0);
-        assert!(matches!(&many[..], [Field::Words(words), _, _] if words.len() == 2));
+        assert!(matches!(&many[..], [DigitField::Words(words), _, _] if words.len() == 2));
     }
 
     #[test]

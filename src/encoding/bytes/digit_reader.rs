@@ -1,6 +1,6 @@
 //! Spec: docs/format.md, "Digits": reads the numbers of texts by a template.
 
-use super::digit_field::{Chars, Field};
+use super::digit_field::{Chars, DigitField};
 use super::digit_pattern::strip;
 use super::digit_template::{Item, TOGETHER, Template};
 use super::digit_time::TimeFormat;
@@ -169,12 +169,14 @@ impl PartReader {
         let hex = |is_upper: bool| if is_upper { &UPPER_HEX } else { &LOWER_HEX };
         Some(match item {
             Item::Literal(chars) => Self::Literal(chars.bytes()),
-            Item::Field(Field::Decimal) => Self::Decimal,
-            Item::Field(Field::FixedDecimal(len)) => Self::FixedDecimal(*len),
-            Item::Field(Field::Hex { is_upper }) => Self::Hex(hex(*is_upper)),
-            Item::Field(Field::FixedHex { len, is_upper }) => Self::FixedHex(hex(*is_upper), *len),
-            Item::Field(Field::Time(format)) => Self::Time(*format),
-            Item::Field(Field::Words(words)) if words.len() <= MAX_WORDS => {
+            Item::Field(DigitField::Decimal) => Self::Decimal,
+            Item::Field(DigitField::FixedDecimal(len)) => Self::FixedDecimal(*len),
+            Item::Field(DigitField::Hex { is_upper }) => Self::Hex(hex(*is_upper)),
+            Item::Field(DigitField::FixedHex { len, is_upper }) => {
+                Self::FixedHex(hex(*is_upper), *len)
+            }
+            Item::Field(DigitField::Time(format)) => Self::Time(*format),
+            Item::Field(DigitField::Words(words)) if words.len() <= MAX_WORDS => {
                 let words = (0..).zip(words);
                 let mut words: Vec<KnownWord> = words
                     .map(|(ordinal, word)| KnownWord::new(word, ordinal))
@@ -183,7 +185,7 @@ impl PartReader {
                 words.sort_by_key(|word| std::cmp::Reverse(word.bytes.len()));
                 Self::Words(words)
             }
-            Item::Field(Field::Words(_)) => return None,
+            Item::Field(DigitField::Words(_)) => return None,
         })
     }
 }
@@ -317,7 +319,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_that_are_written_as_the_text() {
-        let decimal = || vec![literal("x"), Item::Field(Field::Decimal)];
+        let decimal = || vec![literal("x"), Item::Field(DigitField::Decimal)];
         let texts = ["x7", "x0", "x9999999999999999", "x12"];
         let want = vec![vec![7, 0, 9_999_999_999_999_999, 12]];
         assert_eq!(numbers(decimal(), &texts), Some((want, vec![])));
@@ -335,15 +337,15 @@ mod tests {
             let want = vec![vec![1, 1, 2]];
             assert_eq!(numbers(decimal(), &texts), Some((want, vec![1])), "{other}");
         }
-        let hex = |is_upper| vec![Item::Field(Field::Hex { is_upper }), literal(".")];
+        let hex = |is_upper| vec![Item::Field(DigitField::Hex { is_upper }), literal(".")];
         let texts = ["ff.", "FF.", "0.", "ffffffffffffffff."];
         let want = vec![vec![255, 255, 0, u64::MAX]];
         assert_eq!(numbers(hex(false), &texts), Some((want, vec![1])));
         let want = vec![vec![255, 255, 0, 0]];
         assert_eq!(numbers(hex(true), &texts), Some((want, vec![0, 3])));
         let fixed = vec![
-            Item::Field(Field::FixedDecimal(2)),
-            Item::Field(Field::FixedHex {
+            Item::Field(DigitField::FixedDecimal(2)),
+            Item::Field(DigitField::FixedHex {
                 len: 3,
                 is_upper: false,
             }),
@@ -357,18 +359,21 @@ mod tests {
     fn the_longest_word_is_taken() {
         let words = ["a", "ab", "a longer word", "a longer one"];
         let words = words.map(|word| Chars::new(word.as_bytes())).to_vec();
-        let items = vec![Item::Field(Field::Words(words)), literal(";")];
+        let items = vec![Item::Field(DigitField::Words(words)), literal(";")];
         let texts = ["a;", "ab;", "a longer word;", "a longer one;", "abc;", ";"];
         let want = vec![vec![0, 1, 2, 3, 3, 3]];
         assert_eq!(numbers(items, &texts), Some((want, vec![4, 5])));
         let many = (0..17).map(|i: u8| Chars::new(&[b'a' + i])).collect();
-        assert_eq!(numbers(vec![Item::Field(Field::Words(many))], &["a"]), None);
+        assert_eq!(
+            numbers(vec![Item::Field(DigitField::Words(many))], &["a"]),
+            None
+        );
     }
 
     #[test]
     fn times_are_read_whole() {
         let format = TimeFormat::new(*b"-T:\0", 0).unwrap();
-        let items = vec![Item::Field(Field::Time(format)), literal("Z")];
+        let items = vec![Item::Field(DigitField::Time(format)), literal("Z")];
         let texts = [
             "2024-02-30T00:00:00Z",
             "0000-01-01T00:00:01Z",
@@ -379,7 +384,7 @@ mod tests {
 
     #[test]
     fn too_many_exceptions_end_the_reading() {
-        let items = || vec![Item::Field(Field::Decimal)];
+        let items = || vec![Item::Field(DigitField::Decimal)];
         let texts: Vec<String> = (0..600).map(|i| (i % 7).to_string()).collect();
         let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         for at in [0, 255, 599] {

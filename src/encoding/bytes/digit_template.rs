@@ -1,7 +1,7 @@
 //! Spec: docs/format.md, "Digits": the template that the texts of a block share, and how texts are put together from
 //! it.
 
-use super::digit_field::{Chars, Field, WORD};
+use super::digit_field::{Chars, DigitField, WORD};
 use super::digit_time::TimeFormat;
 use crate::encoding::fields::{size32, split_at};
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub(super) enum Item {
     /// The same bytes in every text.
     Literal(Chars),
     /// A number of every text.
-    Field(Field),
+    Field(DigitField),
 }
 
 impl Item {
@@ -39,7 +39,7 @@ pub(super) struct Template {
 
 impl Template {
     /// Returns the fields.
-    pub(super) fn fields(&self) -> impl Iterator<Item = &Field> {
+    pub(super) fn fields(&self) -> impl Iterator<Item = &DigitField> {
         self.items.iter().filter_map(|item| match item {
             Item::Field(field) => Some(field),
             Item::Literal(_) => None,
@@ -53,7 +53,7 @@ impl Template {
 
     /// Returns the most bytes of a text.
     pub(super) fn longest(&self) -> usize {
-        let most = |field: &Field| field.most() - field.least();
+        let most = |field: &DigitField| field.most() - field.least();
         self.least() + self.fields().map(most).sum::<usize>()
     }
 
@@ -69,9 +69,9 @@ impl Template {
     ) {
         let mut left = self.least();
         // A field that differs, and bytes that all of these texts share behind it.
-        let mut before: Option<(&Field, &[u64])> = None;
+        let mut before: Option<(&DigitField, &[u64])> = None;
         let (mut shared, mut field_ordinal) = (Vec::new(), 0);
-        let mut write = |field: Option<(&Field, &[u64])>, shared: &mut Vec<u8>| {
+        let mut write = |field: Option<(&DigitField, &[u64])>, shared: &mut Vec<u8>| {
             let after = Chars::new(shared);
             shared.clear();
             let least = field.map_or(0, |(field, _)| field.least());
@@ -141,13 +141,13 @@ impl Template {
                     out.extend(short(chars.len)?.to_le_bytes());
                     out.extend(chars.bytes());
                 }
-                Item::Field(Field::Decimal) => out.push(1),
-                Item::Field(Field::FixedDecimal(len)) => out.extend([2, byte(*len)]),
-                Item::Field(Field::Hex { is_upper }) => out.extend([3, u8::from(*is_upper)]),
-                Item::Field(Field::FixedHex { len, is_upper }) => {
+                Item::Field(DigitField::Decimal) => out.push(1),
+                Item::Field(DigitField::FixedDecimal(len)) => out.extend([2, byte(*len)]),
+                Item::Field(DigitField::Hex { is_upper }) => out.extend([3, u8::from(*is_upper)]),
+                Item::Field(DigitField::FixedHex { len, is_upper }) => {
                     out.extend([4, u8::from(*is_upper), byte(*len)]);
                 }
-                Item::Field(Field::Words(words)) => {
+                Item::Field(DigitField::Words(words)) => {
                     out.push(5);
                     out.extend(short(words.len())?.to_le_bytes());
                     for word in words {
@@ -155,7 +155,7 @@ impl Template {
                         out.extend(word.bytes());
                     }
                 }
-                Item::Field(Field::Time(format)) => {
+                Item::Field(DigitField::Time(format)) => {
                     let TimeFormat {
                         date,
                         between,
@@ -220,12 +220,12 @@ fn read_item(rest: &mut &[u8]) -> Result<Item> {
             let len = number(take(2)?);
             return Ok(Item::Literal(Chars::new(take(len)?)));
         }
-        1 => Field::Decimal,
-        2 => Field::FixedDecimal(digits(number(take(1)?), MAX_DECIMAL)?),
-        3 => Field::Hex {
+        1 => DigitField::Decimal,
+        2 => DigitField::FixedDecimal(digits(number(take(1)?), MAX_DECIMAL)?),
+        3 => DigitField::Hex {
             is_upper: flag(number(take(1)?))?,
         },
-        4 => Field::FixedHex {
+        4 => DigitField::FixedHex {
             is_upper: flag(number(take(1)?))?,
             len: digits(number(take(1)?), MAX_HEX)?,
         },
@@ -235,7 +235,7 @@ fn read_item(rest: &mut &[u8]) -> Result<Item> {
                 let len = number(take(1)?);
                 Ok(Chars::new(take(len)?))
             });
-            Field::Words(words.collect::<Result<_>>()?)
+            DigitField::Words(words.collect::<Result<_>>()?)
         }
         6 => {
             let mut separators = [0; 4];
@@ -246,7 +246,7 @@ fn read_item(rest: &mut &[u8]) -> Result<Item> {
                     "expected up to 6 digits in the fraction of a time, found {fraction}"
                 ))
             })?;
-            Field::Time(format)
+            DigitField::Time(format)
         }
         other => {
             return Err(Error::corrupt(format!(
@@ -267,20 +267,20 @@ mod tests {
         Template {
             items: vec![
                 literal("a literal of 23 letters"),
-                Item::Field(Field::Decimal),
+                Item::Field(DigitField::Decimal),
                 literal(":"),
-                Item::Field(Field::FixedDecimal(3)),
-                Item::Field(Field::Hex { is_upper: true }),
+                Item::Field(DigitField::FixedDecimal(3)),
+                Item::Field(DigitField::Hex { is_upper: true }),
                 literal("-"),
-                Item::Field(Field::FixedHex {
+                Item::Field(DigitField::FixedHex {
                     len: 12,
                     is_upper: false,
                 }),
-                Item::Field(Field::Words(vec![
+                Item::Field(DigitField::Words(vec![
                     Chars::new(b"x"),
                     Chars::new(b"nine more"),
                 ])),
-                Item::Field(Field::Time(
+                Item::Field(DigitField::Time(
                     TimeFormat::new([b'-', b'T', b':', b'.'], 3).unwrap(),
                 )),
             ],
@@ -354,16 +354,16 @@ mod tests {
         assert_eq!(dst[places[1]..], vec![0; 200 - places[1]]);
         assert!(template.longest() >= texts[1].len());
         for (field, number) in [
-            (Field::Decimal, DECIMAL_LIMIT),
-            (Field::FixedDecimal(3), 1000),
+            (DigitField::Decimal, DECIMAL_LIMIT),
+            (DigitField::FixedDecimal(3), 1000),
             (
-                Field::FixedHex {
+                DigitField::FixedHex {
                     len: 2,
                     is_upper: false,
                 },
                 256,
             ),
-            (Field::Words(vec![Chars::new(b"x")]), 1),
+            (DigitField::Words(vec![Chars::new(b"x")]), 1),
         ] {
             assert!(field.check(&[number - 1]).is_ok());
             assert!(field.check(&[0, number]).is_err(), "{field:?}");
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_text_leaves_the_next_one_alone() {
-        let field = |len| Field::FixedHex {
+        let field = |len| DigitField::FixedHex {
             len,
             is_upper: false,
         };

@@ -9,11 +9,11 @@
 
 use super::super::fields::{Fields, size32, split_at, write_sized};
 use super::digit_field::SLACK;
-use super::digit_lesson::{Lesson, learn};
+use super::digit_lesson::{DigitLesson, learn};
 use super::digit_template::{TOGETHER, Template};
 use super::input::Clean;
 use super::number;
-use super::spans::Spans;
+use super::spans::ValueSpans;
 use super::{BytesBuilder, Children, Codec, Context, EncodingCode, Estimate, NullsOut, Request};
 use crate::encoding::NumberKind;
 use crate::encoding::number::{Part, Stats, for_selected};
@@ -29,11 +29,11 @@ struct Parts<'a> {
     template: Template,
     /// The numbers of each field.
     numbers: Vec<Part<'a>>,
-    exceptions: Option<Exceptions<'a>>,
+    exceptions: Option<DigitExceptions<'a>>,
 }
 
 /// Texts that do not fit the template.
-struct Exceptions<'a> {
+struct DigitExceptions<'a> {
     positions: Part<'a>,
     lengths: Part<'a>,
     texts: &'a [u8],
@@ -70,7 +70,7 @@ fn parse(request: Request<'_>) -> Result<Parts<'_>> {
     } else {
         let (positions, exceptions) = sized_part(exceptions, count, "positions")?;
         let (lengths, texts) = sized_part(exceptions, count, "lengths")?;
-        Some(Exceptions {
+        Some(DigitExceptions {
             positions,
             lengths,
             texts,
@@ -98,7 +98,7 @@ fn parse(request: Request<'_>) -> Result<Parts<'_>> {
 /// A text that does not fit the template: its ordinal among the selected texts, and its bytes.
 type Other<'a> = (usize, &'a [u8]);
 
-impl<'a> Exceptions<'a> {
+impl<'a> DigitExceptions<'a> {
     /// Returns the selected exceptions.
     fn select(&self, request: Request<'_>, cx: &mut Context<'_>) -> Result<Vec<Other<'a>>> {
         let mut found = Vec::new();
@@ -160,7 +160,7 @@ impl Codec for Digits {
                     let whole: Range<usize> = 0..rows;
                     let ranges = std::slice::from_ref(&whole);
                     out.push_decoded(
-                        Spans::Offsets(offsets),
+                        ValueSpans::Offsets(offsets),
                         total,
                         rows,
                         ranges,
@@ -336,7 +336,12 @@ pub(super) fn encode(input: &Clean<'_>, pco: Option<u8>, out: &mut Vec<u8>) -> R
 }
 
 /// Appends texts that were learned. Returns the nanoseconds to decode the numbers of a text that are encoded by Pco.
-fn write(input: &Clean<'_>, lesson: &Lesson, pco: Option<u8>, out: &mut Vec<u8>) -> Result<f32> {
+fn write(
+    input: &Clean<'_>,
+    lesson: &DigitLesson,
+    pco: Option<u8>,
+    out: &mut Vec<u8>,
+) -> Result<f32> {
     let items = u16::try_from(lesson.template.items.len())
         .map_err(|_| Error::invalid("a text of more than 65,535 parts"))?;
     let start = EncodingCode::Digits.begin(out);

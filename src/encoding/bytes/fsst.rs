@@ -186,12 +186,12 @@ fn codes_per_byte(encoder: &FsstEncoder, values: &[u8]) -> f32 {
 #[derive(Clone, Default)]
 pub struct Learned {
     /// The symbols, `None` if every block learns its own.
-    lesson: Option<Arc<Lesson>>,
+    lesson: Option<Arc<FsstLesson>>,
     /// Id of the compressor dictionary that holds the symbols.
     dictionary: Option<u32>,
 }
 
-struct Lesson {
+struct FsstLesson {
     encoder: FsstEncoder,
     /// Codes per byte of the values that the symbols were learned from.
     codes: f32,
@@ -201,7 +201,7 @@ impl Learned {
     fn new(encoder: FsstEncoder, values: &[u8]) -> Self {
         let codes = codes_per_byte(&encoder, values);
         Self {
-            lesson: Some(Arc::new(Lesson { encoder, codes })),
+            lesson: Some(Arc::new(FsstLesson { encoder, codes })),
             dictionary: None,
         }
     }

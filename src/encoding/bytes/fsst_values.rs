@@ -13,7 +13,7 @@ use super::super::fields::{Fields, pad, size32, split_padded, write_sized};
 use super::fsst::{self, Learned, Teaching, split_compressed, symbol_count, write_symbols};
 use super::input::Clean;
 use super::number;
-use super::spans::Spans;
+use super::spans::ValueSpans;
 use super::stats::Stats;
 use super::{BytesBuilder, Children, Codec, Context, EncodingCode, Estimate, NullsOut, Request};
 use crate::encoding::NumberKind;
@@ -158,7 +158,7 @@ impl Parts<'_> {
             n, fixed, ranges, ..
         } = request;
         let symbols = self.symbols(cx)?;
-        let mut push = |spans: Spans<'_>, total: u64, cx: &mut Context<'_>| {
+        let mut push = |spans: ValueSpans<'_>, total: u64, cx: &mut Context<'_>| {
             cx.check_bytes(total)?;
             let total = to_usize(total)?;
             let fill = |_: &mut Context<'_>, buffer: &mut MutableBuffer| {
@@ -168,14 +168,14 @@ impl Parts<'_> {
         };
         if let Some(width) = fixed {
             let total = (n as u64).saturating_mul(width as u64);
-            return push(Spans::Fixed(width), total, cx);
+            return push(ValueSpans::Fixed(width), total, cx);
         }
         cx.with_words(n, |cx, lengths: &mut [u32]| {
             let decoded = self.lengths.decode(cx, lengths);
             decoded.within(|| "lengths".to_owned())?;
             cx.with_words(n + 1, |cx, offsets: &mut [u64]| {
                 let total = sum_up(lengths, offsets);
-                push(Spans::Offsets(offsets), total, cx)
+                push(ValueSpans::Offsets(offsets), total, cx)
             })
         })
     }
@@ -254,7 +254,7 @@ impl Parts<'_> {
                 }
                 first += values.len();
             }
-            let spans = fixed.map_or(Spans::Offsets(&offsets), Spans::Fixed);
+            let spans = fixed.map_or(ValueSpans::Offsets(&offsets), ValueSpans::Fixed);
             out.push_slices(spans, &ranges, buffer)
         })
     }

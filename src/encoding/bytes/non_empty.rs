@@ -7,7 +7,7 @@
 use super::super::fields::{Fields, pad, size32, split_at, write_sized};
 use super::input::{Clean, Input};
 use super::number::{self, Part};
-use super::spans::Spans;
+use super::spans::ValueSpans;
 use super::{
     BytesBuilder, BytesLayout, Children, Codec, Context, Decoded, EncodingCode, NullsOut, Request,
     decode_selected, tree,
@@ -93,7 +93,7 @@ impl Codec for NonEmpty {
                 fill(offsets, &places, &ends);
                 let whole = 0..rows;
                 let ranges = std::slice::from_ref(&whole);
-                let spans = Spans::Offsets(offsets);
+                let spans = ValueSpans::Offsets(offsets);
                 out.push_decoded(spans, values.len(), rows, ranges, cx, |_, buffer| {
                     buffer.extend_from_slice(&values);
                     Ok(())

@@ -11,14 +11,14 @@ use std::ops::Range;
 
 /// Checked positions of the values in the bytes of a block.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Spans<'a> {
+pub(super) enum ValueSpans<'a> {
     /// Offsets, one more than values. They ascend from 0, and the last one fits memory.
     Offsets(&'a [u64]),
     /// All values have this size.
     Fixed(usize),
 }
 
-impl Spans<'_> {
+impl ValueSpans<'_> {
     /// Returns the bytes of a range of values.
     pub(super) fn bytes_of(&self, range: &Range<usize>) -> Range<usize> {
         match self {
@@ -59,7 +59,7 @@ impl<'a> OffsetsPart<'a> {
         self,
         request: Request<'_>,
         cx: &mut Context<'_>,
-        f: impl FnOnce(&mut Context<'_>, Spans<'_>, usize) -> Result<T>,
+        f: impl FnOnce(&mut Context<'_>, ValueSpans<'_>, usize) -> Result<T>,
     ) -> Result<T> {
         let Request { n, fixed, .. } = request;
         match (self.width, fixed) {
@@ -70,11 +70,11 @@ impl<'a> OffsetsPart<'a> {
                 let total = n.checked_mul(width).ok_or_else(|| {
                     Error::corrupt(format!("{n} values of {width} bytes exceed memory"))
                 })?;
-                f(cx, Spans::Fixed(width), total)
+                f(cx, ValueSpans::Fixed(width), total)
             }
             (8, None) => self.part(n).with_values(cx, |cx, offsets: &[u64]| {
                 let total = check(offsets)?;
-                f(cx, Spans::Offsets(offsets), total)
+                f(cx, ValueSpans::Offsets(offsets), total)
             }),
             (width, fixed) => Err(Error::corrupt(format!(
                 "an offset width of {width} does not suit values of {}",

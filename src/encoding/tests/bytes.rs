@@ -336,7 +336,7 @@ fn five_bytes_each(seed: u64) -> Vec<u8> {
 }
 
 #[test]
-fn compressed_values_of_one_size_are_padded_and_read_with_padding_or_without() {
+fn compressed_values_of_one_size_are_read_with_and_without_padding() {
     let mut cut = [0; 3];
     for seed in 0..20 {
         let values = five_bytes_each(seed);
@@ -416,7 +416,7 @@ fn blocks_of_nulls_or_of_one_value_have_no_symbols_and_are_not_compressed() {
 }
 
 #[test]
-fn equal_values_of_a_fixed_size_are_no_single_value_where_readers_have_none() {
+fn fixed_size_values_are_a_single_value_only_where_readers_have_one() {
     let same = b"over".repeat(100);
     let few = b"over";
     let plans = [

@@ -1,6 +1,6 @@
 //! The pages of a chunk on their way to the decoders of the crate `parquet`, and the arrays that come back.
 
-use super::column::{Chunk, DataPage, ParquetColumn, split_page};
+use super::column::{DataPage, ParquetChunk, ParquetColumn, split_page};
 use super::leaf::guarded;
 use super::page::{OpenedPage, PageOpener};
 use super::page_feed::PageFeed;
@@ -49,7 +49,7 @@ impl ChunkFeed {
     /// Creates a feed with the dictionary page of the chunk, if there is one.
     pub(super) fn new(
         column: &ParquetColumn,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         wanted: &ArrowType,
         cx: &ReadContext<'_>,
     ) -> Result<Self> {
@@ -79,7 +79,7 @@ impl ChunkFeed {
     /// Creates a feed with the entries of a dictionary page as the values of a data page.
     pub(super) fn of_entries(
         column: &ParquetColumn,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         wanted: &ArrowType,
         cx: &ReadContext<'_>,
     ) -> Result<Self> {
@@ -91,7 +91,7 @@ impl ChunkFeed {
         Ok(feed)
     }
 
-    fn without_pages(column: &ParquetColumn, chunk: &Chunk, wanted: &ArrowType) -> Self {
+    fn without_pages(column: &ParquetColumn, chunk: &ParquetChunk, wanted: &ArrowType) -> Self {
         let opener = PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings);
         Self {
             pages: PageFeed::default(),
@@ -108,7 +108,7 @@ impl ChunkFeed {
 
     fn open_dictionary(
         &mut self,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         cx: &ReadContext<'_>,
     ) -> Result<Option<OpenedPage>> {
         let Some(mut bytes) = chunk.dictionary(cx)? else {
@@ -144,7 +144,7 @@ impl ChunkFeed {
     /// Passes a data page, and the pages without values before it. Returns the bytes of its values.
     pub(super) fn push(
         &mut self,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         page: &DataPage,
         cx: &ReadContext<'_>,
     ) -> Result<u64> {
@@ -157,7 +157,7 @@ impl ChunkFeed {
     /// Passes a data page like [`push`](Self::push), and keeps it. A page that is passed twice in a row is opened once.
     pub(super) fn push_and_keep(
         &mut self,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         page: &DataPage,
         cx: &ReadContext<'_>,
     ) -> Result<u64> {
@@ -184,7 +184,7 @@ impl ChunkFeed {
     /// Opens a data page, and the pages without values before it. Returns the bytes of its values.
     fn open(
         &mut self,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         page: &DataPage,
         cx: &ReadContext<'_>,
         out: &mut Vec<Page>,

@@ -1,7 +1,7 @@
 //! The chunks of a stripe field, and their pages.
 
 use super::description::{Codec, ParquetDescription};
-use super::leaf::Leaf;
+use super::leaf::ParquetLeaf;
 use super::page_checksums::PageChecksums;
 use super::page_header::{PageHeader, PageKind};
 use super::text::to_text;
@@ -23,15 +23,15 @@ use std::sync::{Arc, OnceLock};
 /// The values of a stripe field in Parquet files.
 #[derive(Debug)]
 pub(super) struct ParquetColumn {
-    pub(super) leaf: Leaf,
-    pub(super) chunks: Vec<Chunk>,
+    pub(super) leaf: ParquetLeaf,
+    pub(super) chunks: Vec<ParquetChunk>,
     pub(super) files: Vec<FileIdentity>,
     verified: Arc<VerifiedFiles>,
 }
 
 /// A column chunk.
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(super) struct ParquetChunk {
     /// Its positions in the stripe field.
     pub(super) positions: Range<u64>,
     pub(super) file: usize,
@@ -90,7 +90,7 @@ impl ParquetColumn {
                 description.chunks.len()
             )));
         }
-        let leaf = Leaf::parse(&description.message)?;
+        let leaf = ParquetLeaf::parse(&description.message)?;
         let mut described = description.chunks.iter();
         let mut checksums = description.checksums.into_iter();
         let (mut chunks, mut identities, mut position) = (Vec::new(), Vec::new(), 0u64);
@@ -127,7 +127,7 @@ impl ParquetColumn {
                 let data = data.ok_or_else(|| Error::corrupt("a chunk without data pages"))?;
                 let has_dictionary = reference.dictionary_range.is_some();
                 let expected = checksums.next().unwrap_or_default();
-                chunks.push(Chunk {
+                chunks.push(ParquetChunk {
                     positions: position..end,
                     file: ordinal,
                     artifact: of_file,
@@ -171,8 +171,11 @@ impl ParquetColumn {
     }
 
     /// Returns the chunks that hold any of the positions.
-    pub(super) fn chunks_of<'a>(&'a self, rows: &'a Selection) -> impl Iterator<Item = &'a Chunk> {
-        let wanted = |chunk: &&Chunk| {
+    pub(super) fn chunks_of<'a>(
+        &'a self,
+        rows: &'a Selection,
+    ) -> impl Iterator<Item = &'a ParquetChunk> {
+        let wanted = |chunk: &&ParquetChunk| {
             let next = rows.next_from(chunk.positions.start);
             next.is_some_and(|next| next < chunk.positions.end)
         };
@@ -180,7 +183,7 @@ impl ParquetColumn {
     }
 
     /// Returns the chunk that holds a position, with its ordinal.
-    pub(super) fn chunk_at(&self, position: u64) -> Result<(usize, &Chunk)> {
+    pub(super) fn chunk_at(&self, position: u64) -> Result<(usize, &ParquetChunk)> {
         let at = self
             .chunks
             .partition_point(|chunk| chunk.positions.end <= position);
@@ -189,13 +192,13 @@ impl ParquetColumn {
     }
 
     /// Returns what the file of a chunk is recognized by, unless it has been verified.
-    pub(super) fn unverified_file(&self, chunk: &Chunk) -> Option<&FileIdentity> {
+    pub(super) fn unverified_file(&self, chunk: &ParquetChunk) -> Option<&FileIdentity> {
         let file = self.files.get(chunk.file)?;
         (!self.verified.contains(file)).then_some(file)
     }
 
     /// Fails if the file of a chunk is not the one that the shard was made for. Looks once at each file.
-    pub(super) fn verify_file(&self, chunk: &Chunk, source: &dyn ByteSource) -> Result<()> {
+    pub(super) fn verify_file(&self, chunk: &ParquetChunk, source: &dyn ByteSource) -> Result<()> {
         let Some(file) = self.unverified_file(chunk) else {
             return Ok(());
         };
@@ -230,7 +233,7 @@ fn page_map(
 }
 
 /// Fails if a reference declares another physical type than the leaf has.
-fn check_type(reference: &ParquetColumnChunkRef, leaf: &Leaf) -> Result<()> {
+fn check_type(reference: &ParquetColumnChunkRef, leaf: &ParquetLeaf) -> Result<()> {
     let declared = leaf.column().physical_type();
     if physical_code(declared) == reference.storage_type {
         return Ok(());
@@ -255,7 +258,7 @@ pub(crate) fn physical_code(physical: PhysicalType) -> i32 {
     }
 }
 
-impl Chunk {
+impl ParquetChunk {
     /// Returns the place of a page map that has to be loaded.
     pub(super) fn missing_map(&self) -> Option<StoredRange> {
         let (map, _) = self.map.filter(|_| self.pages.get().is_none())?;

@@ -1,7 +1,7 @@
 //! Decodes the pages that hold the wanted positions.
 
 use super::chunk_feed::{ChunkFeed, LeafReader};
-use super::column::{Chunk, DataPage, ParquetColumn, rows_between};
+use super::column::{DataPage, ParquetChunk, ParquetColumn, rows_between};
 use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
 use crate::error::{Error, Result, Within};
 use arrow_array::{Array, ArrayRef, BooleanArray, new_empty_array};
@@ -156,7 +156,7 @@ impl ParquetDecoder {
     fn read_few(
         &mut self,
         ordinal: usize,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         rows: &Selection,
         wanted: &ArrowType,
         cx: &ReadContext<'_>,
@@ -203,7 +203,7 @@ impl ChunkFeed {
     fn read_few(
         &mut self,
         column: &ParquetColumn,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         pages: &[DataPage],
         rows: &Selection,
         wanted: &ArrowType,
@@ -256,7 +256,7 @@ impl OpenChunk {
     fn new(
         values: &ParquetColumn,
         ordinal: usize,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         wanted: &ArrowType,
         span: u64,
         cx: &ReadContext<'_>,
@@ -297,7 +297,7 @@ impl OpenChunk {
     /// Returns decoded positions with their values, among them `position`. `rows` tells what will be needed next.
     fn decode(
         &mut self,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         position: u64,
         rows: &Selection,
         cx: &ReadContext<'_>,
@@ -337,7 +337,7 @@ impl OpenChunk {
     /// passed before, or if these are decoded.
     fn feed_pages(
         &mut self,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         pages: &BlockMap,
         position: u64,
         rows: &Selection,

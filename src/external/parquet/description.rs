@@ -203,14 +203,14 @@ impl ParquetDescription {
             }
             None => return Err(malformed()),
         };
-        let message = rest.count(1).and_then(|len| rest.take(len));
-        let message = message.and_then(|text| std::str::from_utf8(text).ok());
+        let text = rest.count(1).and_then(|len| rest.take(len));
+        let message = text.and_then(|text| std::str::from_utf8(text).ok());
         let message = message.ok_or_else(malformed)?.to_owned();
-        let files = rest.count(FILE_BYTES).ok_or_else(malformed)?;
-        let files = (0..files).map(|_| rest.file().ok_or_else(malformed));
+        let num_files = rest.count(FILE_BYTES).ok_or_else(malformed)?;
+        let files = (0..num_files).map(|_| rest.file().ok_or_else(malformed));
         let files = files.collect::<Result<Vec<_>>>()?;
-        let chunks = rest.count(CHUNK_BYTES).ok_or_else(malformed)?;
-        let chunks = (0..chunks).map(|_| rest.chunk().unwrap_or_else(|| Err(malformed())));
+        let num_chunks = rest.count(CHUNK_BYTES).ok_or_else(malformed)?;
+        let chunks = (0..num_chunks).map(|_| rest.chunk().unwrap_or_else(|| Err(malformed())));
         let chunks = chunks.collect::<Result<Vec<_>>>()?;
         let with_checksums = if has_checksums { chunks.len() } else { 0 };
         let checksums = (0..with_checksums).map(|_| rest.checksums().ok_or_else(malformed));

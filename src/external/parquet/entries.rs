@@ -1,7 +1,7 @@
 //! The entries of dictionaries, and the positions that refer to some of them.
 
 use super::chunk_feed::ChunkFeed;
-use super::column::{Chunk, DataPage, ParquetColumn, split_page};
+use super::column::{DataPage, ParquetChunk, ParquetColumn, split_page};
 use super::page::PageOpener;
 use super::page_header::{PageHeader, PageKind};
 use super::runs::{are_chosen, are_highest};
@@ -75,7 +75,7 @@ impl ParquetColumn {
 
     fn bits_of_page(
         &self,
-        chunk: &Chunk,
+        chunk: &ParquetChunk,
         page: &DataPage,
         chosen: &BooleanBuffer,
         nulls: bool,

@@ -138,7 +138,7 @@ impl Footers {
 }
 
 /// The type of a column.
-struct Message {
+struct ColumnMessage {
     text: String,
     /// Whether its values are items of lists.
     is_repeated: bool,
@@ -146,7 +146,10 @@ struct Message {
 
 impl Footer {
     /// Returns the type and the description of a chunk.
-    fn describe(&self, reference: &ParquetColumnChunkRef) -> Result<(Message, DescribedChunk)> {
+    fn describe(
+        &self,
+        reference: &ParquetColumnChunkRef,
+    ) -> Result<(ColumnMessage, DescribedChunk)> {
         let (group, column) = (reference.row_group_id, reference.column_chunk_id);
         let ordinal = |id: u32| usize::try_from(id).unwrap_or(usize::MAX);
         let found = self.metadata.row_groups().get(ordinal(group));
@@ -158,8 +161,8 @@ impl Footer {
         })?;
         check_places(reference, chunk)?;
         let schema = self.metadata.file_metadata().schema_descr();
-        let groups = self.groups.get(ordinal(column));
-        let groups = groups.filter(|_| ordinal(column) < schema.num_columns());
+        let is_known = ordinal(column) < schema.num_columns();
+        let groups = self.groups.get(ordinal(column)).filter(|_| is_known);
         let groups = groups.ok_or_else(|| Error::corrupt("a column without a type"))?;
         let descriptor = schema.column(ordinal(column));
         let count = |number: i64| {
@@ -174,7 +177,7 @@ impl Footer {
             uncompressed: count(chunk.uncompressed_size())?,
             map_checksum: None,
         };
-        let message = Message {
+        let message = ColumnMessage {
             text: message_of(groups, &descriptor)?,
             is_repeated: descriptor.max_rep_level() > 0,
         };

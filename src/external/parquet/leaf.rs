@@ -22,11 +22,11 @@ pub(super) const MAX_GROUPS: usize = 128;
 
 /// The type of a leaf, and of the groups around it that can be null.
 #[derive(Debug, Clone)]
-pub(super) struct Leaf {
+pub(super) struct ParquetLeaf {
     metadata: Arc<ParquetMetaData>,
 }
 
-impl Leaf {
+impl ParquetLeaf {
     /// Parses a message with one leaf.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ pub(crate) fn message_of(groups: &[Repetition], column: &ColumnDescPtr) -> Resul
     print_schema(&mut text, &message.build().map_err(invalid)?);
     let text = String::from_utf8(text).map_err(|_| Error::unsupported("a type without a text"))?;
     // Not every type comes back from its text.
-    let parsed = Leaf::parse(&text)?.column();
+    let parsed = ParquetLeaf::parse(&text)?.column();
     let is_same = parsed.physical_type() == column.physical_type()
         && parsed.max_def_level() == column.max_def_level()
         && parsed.max_rep_level() == column.max_rep_level()
@@ -275,7 +275,7 @@ mod tests {
                 3,
             ),
         ] {
-            let leaf = Leaf::parse(message).unwrap();
+            let leaf = ParquetLeaf::parse(message).unwrap();
             assert_eq!(leaf.item_level(), expected, "{message}");
         }
     }
@@ -295,7 +295,7 @@ mod tests {
             let message = Type::group_type_builder("m").with_fields(fields);
             let schema = SchemaDescriptor::new(Arc::new(message.build().unwrap()));
             let text = message_of(&[], &schema.column(0)).unwrap();
-            let parsed = Leaf::parse(&text).unwrap().column();
+            let parsed = ParquetLeaf::parse(&text).unwrap().column();
             assert_eq!(parsed.converted_type(), converted, "{text}");
         }
     }

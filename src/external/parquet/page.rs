@@ -372,9 +372,9 @@ impl PageOpener {
             }
             7 => {
                 let is_fixed = physical == PhysicalType::FIXED_LEN_BYTE_ARRAY;
-                let size = size_of_extended_values(bytes, count);
-                let size = size.filter(|_| is_bytes || is_fixed);
-                let size = size.ok_or_else(|| other_count(count))?;
+                let size = size_of_extended_values(bytes, count)
+                    .filter(|_| is_bytes || is_fixed)
+                    .ok_or_else(|| other_count(count))?;
                 limits.check_block_bytes(size)?;
                 return Ok((Encoding::DELTA_BYTE_ARRAY, size));
             }

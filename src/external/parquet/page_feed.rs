@@ -1,7 +1,7 @@
 //! Passes pages to the crate `parquet` as they are fetched. Its readers expect whole files; here they see the pages of
 //! one column chunk that are wanted, one after the other.
 
-use super::leaf::{Leaf, guarded};
+use super::leaf::{ParquetLeaf, guarded};
 use crate::error::Result;
 use arrow_schema::DataType as ArrowType;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
@@ -37,7 +37,7 @@ impl PageFeed {
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the leaf has no Arrow type.
     pub(super) fn reader(
         &self,
-        leaf: &Leaf,
+        leaf: &ParquetLeaf,
         wanted: &ArrowType,
         batch_rows: usize,
         rows: Option<RowSelection>,

@@ -73,17 +73,17 @@ impl PageHeader {
 }
 
 /// Numbers and Booleans of a struct by their ids, from 1 on.
-type Numbers = [Option<i64>; 7];
+type StructNumbers = [Option<i64>; 7];
 
 /// The fields of a header as found.
 #[derive(Debug, Default)]
 struct Fields {
     /// Kind, bytes before compression, bytes after it, and CRC.
-    own: Numbers,
+    own: StructNumbers,
     /// The header of each kind of page.
-    data: Option<Numbers>,
-    dictionary: Option<Numbers>,
-    data_v2: Option<Numbers>,
+    data: Option<StructNumbers>,
+    dictionary: Option<StructNumbers>,
+    data_v2: Option<StructNumbers>,
 }
 
 impl Fields {
@@ -167,8 +167,8 @@ impl Compact<'_> {
     }
 
     /// Reads the numbers and Booleans of a struct, and skips other fields.
-    fn numbers(&mut self) -> Option<Numbers> {
-        let (mut id, mut numbers) = (0, Numbers::default());
+    fn numbers(&mut self) -> Option<StructNumbers> {
+        let (mut id, mut numbers) = (0, StructNumbers::default());
         while let Some((field, kind)) = self.field(id)? {
             id = field;
             self.number(field, kind, &mut numbers)?;
@@ -176,7 +176,7 @@ impl Compact<'_> {
         Some(numbers)
     }
 
-    fn number(&mut self, field: i64, kind: u8, numbers: &mut Numbers) -> Option<()> {
+    fn number(&mut self, field: i64, kind: u8, numbers: &mut StructNumbers) -> Option<()> {
         let place = field
             .checked_sub(1)
             .and_then(|place| usize::try_from(place).ok());

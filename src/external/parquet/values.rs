@@ -1,6 +1,6 @@
 //! The values of a column as readers of shards request them.
 
-use super::column::{Chunk, ParquetColumn};
+use super::column::{ParquetChunk, ParquetColumn};
 use super::decoder::ParquetDecoder;
 use crate::buffer::{ExternalDecoder, ExternalValues, Selection, StoredRange};
 use crate::error::Result;
@@ -29,7 +29,7 @@ impl ParquetValues {
 
 impl ExternalValues for ParquetValues {
     fn missing_maps(&self, out: &mut Vec<StoredRange>) {
-        out.extend(self.0.chunks.iter().filter_map(Chunk::missing_map));
+        out.extend(self.0.chunks.iter().filter_map(ParquetChunk::missing_map));
     }
 
     fn load_map(&self, place: StoredRange, bytes: &[u8]) -> Result<()> {
@@ -64,7 +64,7 @@ impl ExternalValues for ParquetValues {
     }
 
     fn places(&self) -> Vec<StoredRange> {
-        let of_chunk = |chunk: &Chunk| [chunk.dictionary_place(), Some(chunk.data_place())];
+        let of_chunk = |chunk: &ParquetChunk| [chunk.dictionary_place(), Some(chunk.data_place())];
         self.0.chunks.iter().flat_map(of_chunk).flatten().collect()
     }
 

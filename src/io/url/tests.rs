@@ -201,7 +201,7 @@ proptest! {
 }
 
 #[test]
-fn a_local_folder_is_the_base_of_absolute_references_and_no_folder_is_none() {
+fn only_a_local_folder_is_the_base_of_absolute_references() {
     let folder = tempfile::tempdir().unwrap();
     let local = LocalFolder::open(folder.path()).unwrap();
     let base = local.base().unwrap();

@@ -29,9 +29,10 @@ impl ChunkPlaces {
         // Some writers store 0 in chunks without a dictionary.
         let dictionary = dictionary.filter(|&at| at > 0 && at < data);
         let start = dictionary.unwrap_or(data);
-        let end = start.checked_add(offset(chunk.compressed_size())?);
-        let end = end.filter(|&end| end >= data && end <= file.size);
-        let end = end.ok_or_else(|| Error::corrupt("a column chunk after the end of the file"))?;
+        let end = start
+            .checked_add(offset(chunk.compressed_size())?)
+            .filter(|&end| end >= data && end <= file.size)
+            .ok_or_else(|| Error::corrupt("a column chunk after the end of the file"))?;
         Ok(Self {
             dictionary: dictionary
                 .map(|at| ByteRange::try_new(at, data))

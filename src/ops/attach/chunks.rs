@@ -139,14 +139,13 @@ impl AttachedStripe<'_> {
                 continue;
             }
             let metadata = file.metadata().row_groups().get(group);
-            let chunk = metadata.and_then(|metadata| metadata.columns().get(leaf.column));
-            let chunk = chunk.ok_or_else(|| Error::corrupt("a row group lacks a column"))?;
+            let column = metadata.and_then(|metadata| metadata.columns().get(leaf.column));
             let chunk = ChunkOfGroup {
                 file,
                 leaf,
                 group,
                 rows,
-                chunk,
+                chunk: column.ok_or_else(|| Error::corrupt("a row group lacks a column"))?,
                 lists: self.native.and_then(|native| native.lists(group, leaf)),
             };
             let nulls = statistics.nulls(group);

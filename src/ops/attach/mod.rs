@@ -44,7 +44,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::Path;
-use stripe_files::StripeFiles;
+use stripe_files::AttachedStripeFiles;
 
 /// Rows that a stripe has at most, unless one row group has more.
 const STRIPE_ROWS: u64 = 128 << 10;
@@ -275,10 +275,10 @@ pub async fn attach_with_async<L: Into<Location>>(
     };
     if options.dry_run {
         check_new(target.store(), &place).await?;
-        let mut unwritten = StripeFiles::unwritten(target.store(), &place);
+        let mut unwritten = AttachedStripeFiles::unwritten(target.store(), &place);
         return Ok(attachment.files(&mut unwritten, &mut work).await?.summary);
     }
-    let mut stripe_files = StripeFiles::new(target.store(), &place);
+    let mut stripe_files = AttachedStripeFiles::new(target.store(), &place);
     let written = match attachment.files(&mut stripe_files, &mut work).await {
         Ok(files) => put(target.store(), &place, ExistingFile::Kept, files).await,
         Err(error) => Err(error.into()),
@@ -355,7 +355,7 @@ impl Attachment<'_> {
     /// Returns the files to write. Large stripe files are written before.
     async fn files(
         &self,
-        stripe_files: &mut StripeFiles<'_>,
+        stripe_files: &mut AttachedStripeFiles<'_>,
         work: &mut Steps,
     ) -> Result<CommitFiles> {
         let wire = Wire::Spec;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 const MAX_HELD_BYTES: usize = 64 << 20;
 
 /// The stripe files in the folder of a new directory file.
-pub(super) struct StripeFiles<'a> {
+pub(super) struct AttachedStripeFiles<'a> {
     store: &'a Store,
     directory: &'a Place,
     held: Vec<(String, Bytes)>,
@@ -22,7 +22,7 @@ pub(super) struct StripeFiles<'a> {
     written_bytes: usize,
 }
 
-impl<'a> StripeFiles<'a> {
+impl<'a> AttachedStripeFiles<'a> {
     pub(super) fn new(store: &'a Store, directory: &'a Place) -> Self {
         Self {
             store,
@@ -100,7 +100,7 @@ mod tests {
     fn many_bytes_are_written_and_removed_after_an_error() {
         let store = Store::memory(MemoryFolder::default());
         let directory = store.home().find_new("a/t.amudai.shard".as_ref()).unwrap();
-        let mut files = StripeFiles::new(&store, &directory);
+        let mut files = AttachedStripeFiles::new(&store, &directory);
         files.most_held = 100;
         let names = || {
             let listed = ready_now(store.home().list("a".as_ref())).unwrap();

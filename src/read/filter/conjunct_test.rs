@@ -62,11 +62,11 @@ impl<'a> ConjunctTest<'a> {
                 rows.push(range.clone());
             }
         }
-        let inner = &self.format.metadata;
+        let metadata = &self.format.metadata;
         let state = &mut *self.state;
         let policy = FetchPolicy::default();
-        drive(&inner.artifacts, self.fetched, policy, |step| {
-            let mut reader = StripeReader::new(inner, step, &plan.fields, state, true);
+        drive(&metadata.artifacts, self.fetched, policy, |step| {
+            let mut reader = StripeReader::new(metadata, step, &plan.fields, state, true);
             let mut complete = true;
             for &column in &conjunct.columns {
                 if let Some(column) = &plan.columns[column] {
@@ -225,10 +225,10 @@ impl<'a> ConjunctTest<'a> {
         rows: &Selection,
         read: impl FnOnce(&mut StripeReader<'_>) -> Result<T>,
     ) -> Result<T> {
-        let inner = &self.format.metadata;
-        let step = StepBytes::new(&inner.artifacts, self.fetched);
+        let metadata = &self.format.metadata;
+        let step = StepBytes::new(&metadata.artifacts, self.fetched);
         let (fields, sequential) = (&self.plan.fields, is_blockwise(rows));
-        let mut reader = StripeReader::new(inner, &step, fields, self.state, sequential);
+        let mut reader = StripeReader::new(metadata, &step, fields, self.state, sequential);
         read(&mut reader)
     }
 

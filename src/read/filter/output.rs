@@ -142,11 +142,11 @@ impl OutputReader {
     async fn open(&mut self) -> Result<()> {
         if self.fields.is_none() {
             let format = &self.format;
-            let inner = &format.metadata;
+            let metadata = &format.metadata;
             let (stripe, total) = (self.stripe, self.total);
             let policy = FetchPolicy::default();
-            let opened = drive(&inner.artifacts, &mut self.fetched, policy, |step| {
-                open_fields(inner, step, stripe, total, &format.columns)
+            let opened = drive(&metadata.artifacts, &mut self.fetched, policy, |step| {
+                open_fields(metadata, step, stripe, total, &format.columns)
             });
             self.fields = Some(opened.await?);
         }
@@ -164,15 +164,15 @@ impl OutputReader {
         chunks: &[Candidates],
     ) -> Result<()> {
         let (format, stripe, total) = (&self.format, self.stripe, self.total);
-        let inner = &format.metadata;
+        let metadata = &format.metadata;
         let (rows, tested) = (rows_in(chunks, Candidates::tested), probe.first_columns());
         let (fields, mut tests, mut opens) = (&mut self.fields, ReadState::default(), true);
         let policy = FetchPolicy::new(Span::NotOthers);
-        drive(&inner.artifacts, probe.fetched_mut(), policy, |step| {
-            let mut test = StripeReader::new(inner, step, &plan.fields, &mut tests, true);
+        drive(&metadata.artifacts, probe.fetched_mut(), policy, |step| {
+            let mut test = StripeReader::new(metadata, step, &plan.fields, &mut tests, true);
             let is_fetched = test.fetch(&tested, &rows)?;
             if opens {
-                let opened = open_fields(inner, step, stripe, total, &format.columns);
+                let opened = open_fields(metadata, step, stripe, total, &format.columns);
                 opens = matches!(opened, Ok(None));
                 *fields = opened.ok().flatten();
             }
@@ -192,17 +192,17 @@ impl OutputReader {
         chunks: &[Candidates],
     ) -> Result<()> {
         let format = &self.format;
-        let inner = &format.metadata;
+        let metadata = &format.metadata;
         let Some(fields) = &self.fields else {
             return Ok(());
         };
         let start = chunks.first().map_or(0, |chunk| chunk.rows().start);
-        let window_rows = scanned_rows(fields, self.total, &inner.artifacts);
+        let window_rows = scanned_rows(fields, self.total, &metadata.artifacts);
         let window = start..window_end(start, window_rows);
         let inside = chunks.partition_point(|chunk| chunk.rows().end <= window.end);
         let rows = rows_in(&chunks[..inside], read_rows);
         let stored = stored_bytes(fields).saturating_add(stored_bytes(&plan.fields));
-        let most = MAX_ALONG_BYTES.min(inner.artifacts.fetch_bytes());
+        let most = MAX_ALONG_BYTES.min(metadata.artifacts.fetch_bytes());
         let are_few = u128::from(stored) * u128::from(rows.len())
             <= u128::from(most) * u128::from(self.total);
         if rows.is_empty() || !are_few {
@@ -211,11 +211,11 @@ impl OutputReader {
         let tested = probe.columns();
         let (state, mut tests) = (&mut self.state, ReadState::default());
         let policy = FetchPolicy::for_sparse_rows();
-        drive(&inner.artifacts, &mut self.fetched, policy, |step| {
-            let mut test = StripeReader::new(inner, step, &plan.fields, &mut tests, true);
+        drive(&metadata.artifacts, &mut self.fetched, policy, |step| {
+            let mut test = StripeReader::new(metadata, step, &plan.fields, &mut tests, true);
             // The test returns the errors of its columns.
             let is_fetched = test.fetch(&tested, &rows).unwrap_or(true);
-            let mut reader = StripeReader::new(inner, step, fields, state, true);
+            let mut reader = StripeReader::new(metadata, step, fields, state, true);
             let fetched = reader.fetch(&format.columns, &rows);
             Ok((is_fetched && fetched.unwrap_or(true)).then_some(()))
         })
@@ -242,7 +242,7 @@ impl OutputReader {
     ) -> Result<()> {
         self.open().await?;
         let format = &self.format;
-        let inner = &format.metadata;
+        let metadata = &format.metadata;
         let Some(fields) = &self.fields else {
             return Ok(());
         };
@@ -264,7 +264,7 @@ impl OutputReader {
         if self.window.start <= start && rows.end() <= self.window.end {
             return Ok(());
         }
-        let window_rows = scanned_rows(fields, self.total, &inner.artifacts);
+        let window_rows = scanned_rows(fields, self.total, &metadata.artifacts);
         let window = start..window_end(start, window_rows);
         let mut end = rows.end();
         let ahead = parts
@@ -290,8 +290,8 @@ impl OutputReader {
         self.fetched.adopt(tested)?;
         let state = &mut self.state;
         let policy = FetchPolicy::default();
-        drive(&inner.artifacts, &mut self.fetched, policy, |step| {
-            let mut reader = StripeReader::new(inner, step, fields, state, true);
+        drive(&metadata.artifacts, &mut self.fetched, policy, |step| {
+            let mut reader = StripeReader::new(metadata, step, fields, state, true);
             let mut complete = true;
             for (column, kept) in format.columns.iter().zip(&kept) {
                 if !kept {

@@ -16,7 +16,7 @@ use crate::read::scan::opening::open_fields;
 use crate::read::scan::source::StripeFields;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::StepBytes;
-use crate::read::shard::metadata::{Metadata, ready};
+use crate::read::shard::metadata::{Metadata, StripeField, ready};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use std::collections::HashMap;
@@ -154,6 +154,8 @@ impl Filter {
         Ok(Some(plan))
     }
 
+    /// Plans a stripe. Consults the statistics of the shard and of the stripe, its range indexes and its dictionaries,
+    /// in this order, until one of them decides.
     fn make_plan(
         &self,
         metadata: &Metadata,
@@ -162,13 +164,7 @@ impl Filter {
         stripe: &StripeDirectory,
     ) -> Result<Option<StripePlan>> {
         let bound = &self.bound;
-        let decided = |matching: Matching<PredicateNode>| StripePlan {
-            matching: matching.map(|_| Vec::new()),
-            rows: None,
-            fields: StripeFields::new(ordinal, Vec::new(), step),
-            columns: Vec::new(),
-            entries: Vec::new(),
-        };
+        let decided = |matching| StripePlan::decided(ordinal, matching, step);
         if bound.conjuncts.is_empty() {
             return Ok(Some(decided(Matching::All)));
         }
@@ -176,16 +172,7 @@ impl Filter {
             return Ok(Some(decided(Matching::None(PruningLevel::Statistics))));
         }
         let rows = stripe.total_record_count;
-        let read = |column: &FilterColumn| {
-            let mut found = Vec::new();
-            for node in column.nodes() {
-                let field = metadata.field(step, (ordinal, node.schema_id));
-                let place = || format!("stripe {ordinal}, field `{}`", column.column.node.name);
-                found.push(field.within(place)?);
-            }
-            Ok(found.into_iter().collect::<Option<Vec<_>>>())
-        };
-        let described = ready!(self.of_columns(read));
+        let described = ready!(self.stripe_fields(metadata, step, ordinal));
         let descriptors: Vec<Descriptors<'_>> = described
             .iter()
             .map(|nodes| nodes.iter().map(|node| node.descriptor()).collect())
@@ -216,14 +203,7 @@ impl Filter {
             .collect();
         let fields = ready!(open_fields(metadata, step, ordinal, rows, &columns));
         let (entries, are_coded) = self.entries(&fields, &wanted)?;
-        for (i, entries) in entries.iter().enumerate() {
-            if let Some(entries) = entries {
-                let column = &facts[bound.leaves[i].column];
-                let mut found = Truth::of(entries);
-                found.may_be_unknown |= column.may_be_null;
-                truths[i] = found;
-            }
-        }
+        self.apply_entries(&mut truths, &entries, &facts);
         let matching = match self.matching(&truths, PruningLevel::Dictionaries) {
             Matching::Some(conjuncts) => {
                 self.without_uniform(metadata, step, &fields, &entries, conjuncts)
@@ -236,27 +216,31 @@ impl Filter {
             Matching::All if selected.is_some() => Vec::new(),
             _ => return Ok(Some(decided(matching))),
         };
-        let tested = self.columns_of(&conjuncts);
-        let columns = (0..bound.columns.len()).map(|c| {
-            tested.contains(&c).then(|| {
-                let column = &bound.columns[c];
-                if are_coded[c] {
-                    column.with_value_type(&DataType::Dictionary(
-                        Box::new(DataType::UInt32),
-                        Box::new(column.value_type.clone()),
-                    ))
-                } else {
-                    column.column.clone()
-                }
-            })
-        });
         Ok(Some(StripePlan {
-            columns: columns.collect(),
+            columns: self.tested_columns(&conjuncts, &are_coded),
             rows: selected,
             matching: Matching::Some(self.grouped(conjuncts, &fields, rows)),
             fields,
             entries,
         }))
+    }
+
+    /// Reads the fields of the nodes of each column in a stripe; `None` if some bytes have still to be fetched.
+    fn stripe_fields(
+        &self,
+        metadata: &Metadata,
+        step: &StepBytes<'_>,
+        stripe: u64,
+    ) -> Result<Option<Vec<Vec<Arc<StripeField>>>>> {
+        self.of_columns(|column| {
+            let mut found = Vec::new();
+            for node in column.nodes() {
+                let field = metadata.field(step, (stripe, node.schema_id));
+                let place = || format!("stripe {stripe}, field `{}`", column.column.node.name);
+                found.push(field.within(place)?);
+            }
+            Ok(found.into_iter().collect::<Option<Vec<_>>>())
+        })
     }
 
     /// Whether the statistics of the shard rule out every row.
@@ -452,6 +436,41 @@ impl Filter {
         Ok((truths, are_coded))
     }
 
+    /// Replaces the truth of the leaves that were tested for every dictionary entry of their column.
+    fn apply_entries(&self, truths: &mut [Truth], entries: &EntryTests, facts: &[Facts]) {
+        for (i, entries) in entries.iter().enumerate() {
+            if let Some(entries) = entries {
+                let column = &facts[self.bound.leaves[i].column];
+                let mut found = Truth::of(entries);
+                found.may_be_unknown |= column.may_be_null;
+                truths[i] = found;
+            }
+        }
+    }
+
+    /// Returns the columns that conjuncts test, by ordinal of the column. `are_coded` says which are read as codes.
+    fn tested_columns(
+        &self,
+        conjuncts: &[PredicateNode],
+        are_coded: &[bool],
+    ) -> Vec<Option<Column>> {
+        let tested = self.columns_of(conjuncts);
+        let columns = self.bound.columns.iter().enumerate();
+        let read = |(c, column): (usize, &FilterColumn)| {
+            tested.contains(&c).then(|| {
+                if are_coded[c] {
+                    column.with_value_type(&DataType::Dictionary(
+                        Box::new(DataType::UInt32),
+                        Box::new(column.value_type.clone()),
+                    ))
+                } else {
+                    column.column.clone()
+                }
+            })
+        };
+        columns.map(read).collect()
+    }
+
     /// Groups conjuncts of the same columns, so that each column is read once.
     fn grouped(
         &self,
@@ -536,14 +555,14 @@ mod tests {
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
         let shard = Shard::from_bytes(file.into()).unwrap();
-        let inner = &shard.inner;
+        let metadata = &shard.metadata;
         let predicate = col("c").eq("text 3");
-        let bound = shard.drive(|step| BoundPredicate::load(inner, step, &predicate));
+        let bound = shard.drive(|step| BoundPredicate::load(metadata, step, &predicate));
         let filter = Filter::new(bound.unwrap());
         let plan = |ordinal: usize| {
             let plan = shard.drive(|step| {
-                let stripe = &ready!(inner.stripes(step))[ordinal];
-                filter.plan(inner, step, ordinal as u64, stripe)
+                let stripe = &ready!(metadata.stripes(step))[ordinal];
+                filter.plan(metadata, step, ordinal as u64, stripe)
             });
             plan.unwrap()
         };

@@ -11,7 +11,7 @@ use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::source::ReadState;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::Fetched;
-use crate::read::shard::metadata::WINDOW;
+use crate::read::shard::metadata::WINDOW_ROWS;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
@@ -77,8 +77,8 @@ impl Probe {
             narrow
         };
         let limits = format.metadata.artifacts.limits();
-        let may_grow =
-            limits.max_batch_bytes() >= WINDOW * 32 && plan.columns.iter().flatten().all(is_narrow);
+        let may_grow = limits.max_batch_bytes() >= WINDOW_ROWS * 32
+            && plan.columns.iter().flatten().all(is_narrow);
         Self {
             state: ReadState::default(),
             fetched: format.fetched(),

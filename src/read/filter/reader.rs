@@ -13,9 +13,11 @@ use crate::limits::Limits;
 use crate::read::scan::opening::{ask_for_small_fields, open_fields, stripe_of};
 use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::sizing::fetched_rows;
+use crate::read::scan::source::StripeFields;
+use crate::read::shard::artifacts::Artifacts;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{FetchPolicy, Span, drive};
-use crate::read::shard::metadata::{WINDOW, ready};
+use crate::read::shard::fetch::{FetchPolicy, Fetched, Span, drive};
+use crate::read::shard::metadata::{WINDOW_ROWS, ready};
 use crate::read::shard::waiting::give_way;
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
@@ -74,7 +76,131 @@ struct FilteredStripe {
     tested: Vec<usize>,
 }
 
+/// The plan of a stripe, and the metadata that were read with it.
+struct PlannedStripe {
+    plan: Arc<StripePlan>,
+    /// All rows of the stripe, by number in the shard.
+    rows: Range<u64>,
+    /// The fields of the columns of the scan, if they are open.
+    fields: Option<StripeFields>,
+    /// The bytes that were fetched for the plan and the fields.
+    fetched: Fetched,
+    /// Whether the columns of the scan are fetched along with the columns of the predicate.
+    along: bool,
+}
+
+impl PlannedStripe {
+    /// Plans the stripe that contains row `row` of the shard.
+    async fn load(format: &ScanFormat, filter: &Filter, row: u64) -> Result<Self> {
+        let (metadata, columns) = (&format.metadata, &format.columns);
+        let mut fetched = format.fetched();
+        let policy = FetchPolicy::new(Span::NotOthers).with_small_gaps();
+        let mut along = !metadata.artifacts.are_near() && count_nodes(columns) <= MAX_NODES_ALONG;
+        let mut fields = None;
+        let (plan, rows) = drive(&metadata.artifacts, &mut fetched, policy, |step| {
+            let stripes = ready!(metadata.stripes(step));
+            let (ordinal, directory) = stripe_of(stripes, row)
+                .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
+            let (first, total) = (directory.record_offset, directory.total_record_count);
+            let plan = filter.plan(metadata, step, ordinal, directory)?;
+            let is_skipped = plan.as_ref().is_some_and(|plan| plan.matches_none());
+            let are_described = plan.is_some() || filter.are_described(metadata, ordinal);
+            if along && !are_described {
+                ask_for_small_fields(metadata, step, ordinal, total, columns);
+            } else if along && fields.is_none() && !is_skipped {
+                match open_fields(metadata, step, ordinal, total, columns) {
+                    Ok(Some(opened)) => fields = Some(opened),
+                    // The rest is fetched together with the bytes of the first rows to test.
+                    Ok(None) if plan.as_ref().is_some_and(|plan| !plan.fields.is_empty()) => {}
+                    Ok(None) => return Ok(None),
+                    // The error matters only if rows match; reading them will return it.
+                    Err(_) => along = false,
+                }
+            }
+            Ok(plan.map(|plan| (plan, first..first + total)))
+        })
+        .await?;
+        Ok(Self {
+            plan,
+            rows,
+            fields,
+            fetched,
+            along,
+        })
+    }
+}
+
 impl FilteredStripe {
+    /// Opens a stripe to read `rows`, by number in the shard. `wanted` are the selected rows, by number in the stripe.
+    async fn open(
+        format: &Arc<ScanFormat>,
+        filter: &Arc<Filter>,
+        planned: PlannedStripe,
+        rows: &Range<u64>,
+        wanted: Option<Selection>,
+    ) -> Result<Self> {
+        let (plan, all) = (planned.plan, planned.rows);
+        let artifacts = &format.metadata.artifacts;
+        let first = all.start;
+        let mut probe = Probe::new(format.clone(), filter.clone(), plan.clone());
+        // Keep the metadata, so that requests for values do not fetch it again with the gaps between them.
+        probe.adopt(&planned.fetched)?;
+        let mut output = OutputReader::new(
+            format.clone(),
+            filter.counters.clone(),
+            plan.fields.stripe,
+            &all,
+            planned.fields,
+            planned.fetched,
+        );
+        // If no column is tested, only the columns of the scan are fetched.
+        let window = if plan.fields.is_empty() {
+            output.window_rows().await?
+        } else {
+            fetched_rows(&plan.fields, all.end - first, artifacts)
+        };
+        let most_windows = if artifacts.are_near() && !plan.fields.is_empty() {
+            MAX_NEAR_WINDOWS
+        } else {
+            MAX_TESTED_WINDOWS
+        };
+        let tested = if artifacts.are_near() {
+            Vec::new()
+        } else {
+            plan.tested(&format.columns)
+        };
+        Ok(Self {
+            first,
+            next_look: (rows.start - first).saturating_add(WINDOW_ROWS),
+            tested,
+            probe,
+            plan,
+            rows: rows.start - first..rows.end - first,
+            wanted,
+            output,
+            parts: VecDeque::new(),
+            pending: Pending::new(format.columns.len()),
+            chunk_rows: format.batch_size,
+            window_rows: window.map(|rows| rows.min(most_windows * WINDOW_ROWS)),
+        })
+    }
+
+    /// Fetches the columns of the scan along with the columns of the predicate for the first rows to test: their
+    /// metadata if these have not been read, otherwise the values if range indexes left few rows.
+    async fn fetch_first(&mut self, artifacts: &Artifacts) -> Result<()> {
+        let is_narrow = self.plan.rows.is_some() && artifacts.have_latency();
+        if self.output.is_open() && !is_narrow {
+            return Ok(());
+        }
+        let (_, chunks) = self.next_chunks(artifacts.limits())?;
+        let (plan, probe) = (&self.plan, &mut self.probe);
+        if self.output.is_open() {
+            self.output.fetch_few(plan, probe, &chunks).await
+        } else {
+            self.output.open_with_test(plan, probe, &chunks).await
+        }
+    }
+
     /// Whether scattered matching rows have still to be read from the bytes that were fetched to test them.
     fn is_awaited(&self) -> bool {
         let is_unread = |&column: &usize| self.pending.values(column).is_none();
@@ -92,7 +218,7 @@ impl FilteredStripe {
         let most = self.window_rows.unwrap_or(0).max(self.chunk_rows);
         // Whole blocks, of a power of two rows, are arrays without a copy if the chunks end with them.
         let border = |from: u64, rows: u64| {
-            let start = if rows.is_power_of_two() || rows.is_multiple_of(WINDOW) {
+            let start = if rows.is_power_of_two() || rows.is_multiple_of(WINDOW_ROWS) {
                 from / rows * rows
             } else {
                 from
@@ -286,7 +412,7 @@ impl FilteredReader {
                 }
                 None if !stripe.rows.is_empty() => {
                     if stripe.rows.start >= stripe.next_look {
-                        stripe.next_look = stripe.rows.start.saturating_add(WINDOW);
+                        stripe.next_look = stripe.rows.start.saturating_add(WINDOW_ROWS);
                         if self.filter.is_stale() {
                             if !stripe.pending.is_empty() {
                                 stripe.next_look = stripe.rows.start;
@@ -336,42 +462,14 @@ impl FilteredReader {
         if let Some(filter) = self.filter.refreshed(&self.format.metadata).await? {
             self.filter = filter;
         }
-        let (inner, filter) = (&self.format.metadata, &self.filter);
-        let row = self.rows.start;
-        let mut fetched = self.format.fetched();
-        let policy = FetchPolicy::new(Span::NotOthers).with_small_gaps();
-        let columns = &self.format.columns;
-        let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MAX_NODES_ALONG;
-        let mut fields = None;
-        let (plan, rows) = drive(&inner.artifacts, &mut fetched, policy, |step| {
-            let stripes = ready!(inner.stripes(step));
-            let (ordinal, directory) = stripe_of(stripes, row)
-                .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
-            let (first, total) = (directory.record_offset, directory.total_record_count);
-            let plan = filter.plan(inner, step, ordinal, directory)?;
-            let is_skipped = plan.as_ref().is_some_and(|plan| plan.matches_none());
-            let are_described = plan.is_some() || filter.are_described(inner, ordinal);
-            if along && !are_described {
-                ask_for_small_fields(inner, step, ordinal, total, columns);
-            } else if along && fields.is_none() && !is_skipped {
-                match open_fields(inner, step, ordinal, total, columns) {
-                    Ok(Some(opened)) => fields = Some(opened),
-                    // The rest is fetched together with the bytes of the first rows to test.
-                    Ok(None) if plan.as_ref().is_some_and(|plan| !plan.fields.is_empty()) => {}
-                    Ok(None) => return Ok(None),
-                    // The error matters only if rows match; reading them will return it.
-                    Err(_) => along = false,
-                }
-            }
-            Ok(plan.map(|plan| (plan, first..first + total)))
-        })
-        .await?;
-        let end = rows.end.min(self.rows.end);
-        self.rows.start = end;
+        let start = self.rows.start;
+        let planned = PlannedStripe::load(&self.format, &self.filter, start).await?;
+        let rows = start..planned.rows.end.min(self.rows.end);
+        self.rows.start = rows.end;
         let counters = &self.filter.counters;
-        let looked_at = end - row;
+        let looked_at = rows.end - rows.start;
         count(&counters.rows, looked_at);
-        match plan.matching {
+        match planned.plan.matching {
             Matching::None(level) => {
                 count(&counters.skipped_by(level).rows, looked_at);
                 return Ok(());
@@ -379,76 +477,42 @@ impl FilteredReader {
             Matching::All => count(&counters.rows_known_to_match, looked_at),
             Matching::Some(_) => {}
         }
-        let first = rows.start;
-        let mut wanted = self.selection.as_ref().map(|wanted| {
-            let inside = wanted.within(&(row..end));
+        let wanted = self.wanted_rows(&planned, &rows);
+        if wanted.as_ref().is_some_and(Selection::is_empty) {
+            return Ok(());
+        }
+        let along = planned.along;
+        let mut stripe =
+            FilteredStripe::open(&self.format, &self.filter, planned, &rows, wanted).await?;
+        if along {
+            stripe.fetch_first(&self.format.metadata.artifacts).await?;
+        }
+        self.stripe = Some(stripe);
+        Ok(())
+    }
+
+    /// Returns the rows of a stripe to test, by number in the stripe; `None` if all are. `rows` are the rows of the
+    /// stripe that are read, by number in the shard. Counts the rows that range indexes skip.
+    fn wanted_rows(&self, planned: &PlannedStripe, rows: &Range<u64>) -> Option<Selection> {
+        let first = planned.rows.start;
+        let selected = self.selection.as_ref().map(|selection| {
+            let inside = selection.within(rows);
             let local = inside.ranges().iter();
             local
                 .map(|r| r.start - first..r.end - first)
                 .collect::<Selection>()
         });
-        if let Some(indexed) = &plan.rows {
-            let inside = indexed.within(&(row - first..end - first));
-            let skipped = &counters.skipped_by(PruningLevel::RangeIndexes).rows;
-            count(skipped, looked_at - inside.len());
-            wanted = Some(match wanted {
-                Some(wanted) => wanted.intersection(&inside),
-                None => inside,
-            });
-        }
-        if wanted.as_ref().is_some_and(Selection::is_empty) {
-            return Ok(());
-        }
-        let format = &self.format;
-        let ordinal = plan.fields.stripe;
-        let mut probe = Probe::new(format.clone(), filter.clone(), plan.clone());
-        // Keep the metadata, so that requests for values do not fetch it again with the gaps between them.
-        probe.adopt(&fetched)?;
-        let counters = counters.clone();
-        let mut output =
-            OutputReader::new(format.clone(), counters, ordinal, &rows, fields, fetched);
-        // If no column is tested, only the columns of the scan are fetched.
-        let window = if plan.fields.is_empty() {
-            output.window_rows().await?
-        } else {
-            fetched_rows(&plan.fields, rows.end - first, &inner.artifacts)
+        let Some(indexed) = &planned.plan.rows else {
+            return selected;
         };
-        let most_windows = if inner.artifacts.are_near() && !plan.fields.is_empty() {
-            MAX_NEAR_WINDOWS
-        } else {
-            MAX_TESTED_WINDOWS
-        };
-        let tested = if inner.artifacts.are_near() {
-            Vec::new()
-        } else {
-            plan.tested(columns)
-        };
-        let mut stripe = FilteredStripe {
-            first,
-            next_look: (row - first).saturating_add(WINDOW),
-            tested,
-            probe,
-            plan,
-            rows: row - first..end - first,
-            wanted,
-            output,
-            parts: VecDeque::new(),
-            pending: Pending::new(self.format.columns.len()),
-            chunk_rows: self.format.batch_size,
-            window_rows: window.map(|rows| rows.min(most_windows * WINDOW)),
-        };
-        let is_narrow = stripe.plan.rows.is_some() && inner.artifacts.have_latency();
-        if along && (is_narrow || !stripe.output.is_open()) {
-            let (_, chunks) = stripe.next_chunks(inner.artifacts.limits())?;
-            let (plan, probe) = (&stripe.plan, &mut stripe.probe);
-            if stripe.output.is_open() {
-                stripe.output.fetch_few(plan, probe, &chunks).await?;
-            } else {
-                stripe.output.open_with_test(plan, probe, &chunks).await?;
-            }
-        }
-        self.stripe = Some(stripe);
-        Ok(())
+        let inside = indexed.within(&(rows.start - first..rows.end - first));
+        let counters = &self.filter.counters;
+        let skipped = &counters.skipped_by(PruningLevel::RangeIndexes).rows;
+        count(skipped, rows.end - rows.start - inside.len());
+        Some(match selected {
+            Some(selected) => selected.intersection(&inside),
+            None => inside,
+        })
     }
 
     /// Tests the next rows of the stripe.
@@ -465,7 +529,7 @@ impl FilteredReader {
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
         let is_sparse = matches.saturating_mul(32) < rows.end - rows.start;
         stripe.chunk_rows = if is_sparse && stripe.probe.may_grow() {
-            self.format.batch_size.max(WINDOW)
+            self.format.batch_size.max(WINDOW_ROWS)
         } else {
             self.format.batch_size
         };

@@ -5,6 +5,7 @@ use super::predicate::PredicateNode;
 use crate::buffer::Selection;
 use crate::read::scan::source::StripeFields;
 use crate::read::shard::column::Column;
+use crate::read::shard::fetch::StepBytes;
 use arrow_array::BooleanArray;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,6 +27,21 @@ pub(super) struct StripePlan {
 pub(super) type EntryTests = Vec<Option<Arc<BooleanArray>>>;
 
 impl StripePlan {
+    /// Creates the plan of a stripe without tests: metadata decide that all or none of its rows match.
+    pub(super) fn decided(
+        stripe: u64,
+        matching: Matching<PredicateNode>,
+        step: &StepBytes<'_>,
+    ) -> Self {
+        Self {
+            matching: matching.map(|_| Vec::new()),
+            rows: None,
+            fields: StripeFields::new(stripe, Vec::new(), step),
+            columns: Vec::new(),
+            entries: Vec::new(),
+        }
+    }
+
     /// Whether no row remains to be tested or read.
     pub(super) fn matches_none(&self) -> bool {
         let no_rows = self.rows.as_ref().is_some_and(Selection::is_empty);

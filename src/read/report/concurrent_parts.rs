@@ -109,17 +109,17 @@ pub(super) async fn in_order_until<F: Future>(
 /// Reads the field lists of the stripes in few rounds, and numbers their files in order, if a round takes long. Errors
 /// are ignored here, because a later request for the list returns them again.
 pub(super) async fn read_field_lists(shard: &Shard, fields: usize) {
-    let inner = &shard.inner;
-    if inner.artifacts.are_near() {
+    let metadata = &shard.metadata;
+    if metadata.artifacts.are_near() {
         return;
     }
     let at_once = (AT_ONCE / fields.max(1)).max(1);
     let stripes = shard.num_stripes();
     for first in (0..stripes).step_by(at_once) {
         let last = first.saturating_add(at_once as u64).min(stripes);
-        let read = inner.run(|step| {
-            ready!(inner.stripes(step));
-            let lists = (first..last).map(|stripe| inner.field_list(step, stripe));
+        let read = metadata.run(|step| {
+            ready!(metadata.stripes(step));
+            let lists = (first..last).map(|stripe| metadata.field_list(step, stripe));
             let lacking = lists.filter(|list| matches!(list, Ok(None))).count();
             Ok((lacking == 0).then_some(()))
         });

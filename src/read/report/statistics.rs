@@ -49,7 +49,7 @@ impl Shard {
     /// # Errors
     /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn). Also fails if the metadata are damaged.
     pub fn statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
-        let found = statistics(&self.inner, projection.into(), Scope::Shard);
+        let found = statistics(&self.metadata, projection.into(), Scope::Shard);
         ready_now_or("`statistics_async`", found)
     }
 
@@ -58,7 +58,7 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`statistics`](Self::statistics).
     pub async fn statistics_async(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
-        statistics(&self.inner, projection.into(), Scope::Shard).await
+        statistics(&self.metadata, projection.into(), Scope::Shard).await
     }
 
     /// Returns the [`statistics`](Self::statistics) of the columns, in one row per stripe.
@@ -66,7 +66,7 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`statistics`](Self::statistics).
     pub fn stripe_statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
-        let found = statistics(&self.inner, projection.into(), Scope::Stripes);
+        let found = statistics(&self.metadata, projection.into(), Scope::Stripes);
         ready_now_or("`stripe_statistics_async`", found)
     }
 
@@ -79,7 +79,7 @@ impl Shard {
         &self,
         projection: impl Into<Projection>,
     ) -> Result<RecordBatch> {
-        statistics(&self.inner, projection.into(), Scope::Stripes).await
+        statistics(&self.metadata, projection.into(), Scope::Stripes).await
     }
 }
 
@@ -110,23 +110,31 @@ struct Target {
     around: Vec<u32>,
 }
 
-async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> Result<RecordBatch> {
-    let columns = inner.run(|step| inner.columns(step, &projection)).await?;
+async fn statistics(
+    metadata: &Metadata,
+    projection: Projection,
+    scope: Scope,
+) -> Result<RecordBatch> {
+    let columns = metadata
+        .run(|step| metadata.columns(step, &projection))
+        .await?;
     let mut targets = Vec::new();
     for column in &columns {
         add_targets(column, None, Vec::new(), &mut targets);
     }
     let rows: Vec<RowCounts> = match scope {
         Scope::Shard => vec![RowCounts {
-            all: inner.directory.total_record_count,
-            deleted: inner.directory.deleted_record_count,
+            all: metadata.directory.total_record_count,
+            deleted: metadata.directory.deleted_record_count,
         }],
         Scope::Stripes => {
-            let rows = inner.run(|step| {
-                let rows = ready!(inner.stripes(step)).iter().map(|stripe| RowCounts {
-                    all: stripe.total_record_count,
-                    deleted: stripe.deleted_record_count,
-                });
+            let rows = metadata.run(|step| {
+                let rows = ready!(metadata.stripes(step))
+                    .iter()
+                    .map(|stripe| RowCounts {
+                        all: stripe.total_record_count,
+                        deleted: stripe.deleted_record_count,
+                    });
                 Ok(Some(rows.collect()))
             });
             rows.await?
@@ -137,18 +145,18 @@ async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> R
     let row_counts: UInt64Array = row_counts.collect::<Vec<_>>().into();
     let mut arrays: Vec<ArrayRef> = vec![Arc::new(row_counts)];
     for some in targets.chunks((AT_ONCE / rows.len().max(1)).max(1)) {
-        let known = inner.run(|step| {
+        let known = metadata.run(|step| {
             // Request all descriptors before returning, so that one round fetches them all.
             Ok(some
                 .iter()
-                .map(|target| known_of(inner, step, target, scope, &rows))
+                .map(|target| known_of(metadata, step, target, scope, &rows))
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
                 .collect::<Option<Vec<_>>>())
         });
         for (target, known) in some.iter().zip(&known.await?) {
-            let array = inner
-                .run(|step| known_array(inner, step, target, known).map(Some))
+            let array = metadata
+                .run(|step| known_array(metadata, step, target, known).map(Some))
                 .await
                 .within(|| format!("statistics of `{}`", target.path))?;
             fields.push(Field::new(&target.path, array.data_type().clone(), false));

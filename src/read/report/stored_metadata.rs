@@ -13,7 +13,7 @@ use std::sync::Arc;
 impl Shard {
     /// Returns the directory as it is stored.
     pub fn directory(&self) -> &ShardDirectory {
-        &self.inner.directory
+        &self.metadata.directory
     }
 
     /// Returns the schema as it is stored, internal fields included.
@@ -29,7 +29,7 @@ impl Shard {
     /// # Errors
     /// Fails if the descriptor is damaged.
     pub fn field_descriptor(&self, schema_id: u32) -> Result<Option<FieldDescriptor>> {
-        self.drive(|step| self.inner.shard_descriptor(step, schema_id))
+        self.drive(|step| self.metadata.shard_descriptor(step, schema_id))
     }
 
     /// Returns the descriptor of a field in a stripe, which also locates its data; `None` if the stripe does not have
@@ -42,7 +42,7 @@ impl Shard {
         stripe: u64,
         schema_id: u32,
     ) -> Result<Option<StripeFieldDescriptor>> {
-        let field = self.drive(|step| self.inner.field(step, (stripe, schema_id)))?;
+        let field = self.drive(|step| self.metadata.field(step, (stripe, schema_id)))?;
         Ok(field.described().map(|(_, descriptor)| descriptor.clone()))
     }
 
@@ -52,7 +52,7 @@ impl Shard {
     /// Fails if the descriptor or the index is damaged.
     pub fn range_index(&self, stripe: u64, node: &DataType) -> Result<Option<Arc<RangeIndex>>> {
         let key = (stripe, node.schema_id);
-        self.drive(|step| self.inner.range_index(step, key, node))
+        self.drive(|step| self.metadata.range_index(step, key, node))
     }
 
     /// Returns the indexes over the whole shard, as they are stored.
@@ -61,7 +61,7 @@ impl Shard {
     /// Fails if they are damaged.
     pub fn indexes(&self) -> Result<Vec<IndexDescriptor>> {
         self.drive(|step| {
-            let indexes = ready!(self.inner.indexes(step));
+            let indexes = ready!(self.metadata.indexes(step));
             Ok(Some(indexes.0))
         })
     }

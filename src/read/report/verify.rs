@@ -166,7 +166,7 @@ impl Shard {
     /// Returns the same errors as [`verify`](Self::verify).
     pub fn verify_with(&self, options: VerifyOptions) -> Result<VerifyReport> {
         let verified = async {
-            self.inner.artifacts.check_may_wait()?;
+            self.metadata.artifacts.check_may_wait()?;
             check_threads(options.threads)?;
             Verifier::new(self).run(&options).await
         };
@@ -261,7 +261,7 @@ impl<'a> Verifier<'a> {
 
     /// Returns the directory file as a place.
     fn root(&self) -> At {
-        At::file(self.shard.inner.artifacts.name().to_owned())
+        At::file(self.shard.metadata.artifacts.name().to_owned())
     }
 
     /// Returns a field of a stripe as a place.
@@ -309,7 +309,7 @@ impl<'a> Verifier<'a> {
     /// Checks the messages of the directory. Returns the schema if it is sound.
     async fn directory(&mut self) -> Option<Schema> {
         let shard = self.shard;
-        let directory = &shard.inner.directory;
+        let directory = &shard.metadata.directory;
         let properties = shard.properties_async().await.map(|_| ());
         self.note(self.root(), properties);
         let urls = message::<UrlList>(shard, directory.url_list_ref.as_ref(), "URL list").await;
@@ -318,8 +318,10 @@ impl<'a> Verifier<'a> {
         let indexes = message::<IndexCollection>(shard, indexes, "indexes").await;
         self.note(self.root(), indexes);
         let schema = shard.stored_schema().await;
-        if schema.is_ok() && shard.inner.has_deleted() {
-            let deleted = shard.inner.run(|step| shard.inner.deleted_column(step));
+        if schema.is_ok() && shard.metadata.has_deleted() {
+            let deleted = shard
+                .metadata
+                .run(|step| shard.metadata.deleted_column(step));
             let deleted = deleted.await.map(|_| ());
             self.note(self.root(), deleted);
         }
@@ -328,17 +330,17 @@ impl<'a> Verifier<'a> {
 
     /// Returns the columns that readers may see. If one of them is damaged, loads each on its own.
     async fn columns(&mut self, schema: &Schema) -> VisibleColumns {
-        let inner = &self.shard.inner;
-        let all =
-            inner.run(|step| inner.columns_with(step, &Projection::All, InternalFields::Shown));
+        let metadata = &self.shard.metadata;
+        let all = metadata
+            .run(|step| metadata.columns_with(step, &Projection::All, InternalFields::Shown));
         if let Ok(columns) = all.await {
             return VisibleColumns::new(columns);
         }
         let mut columns = Vec::new();
         for i in 0..schema.fields.len() {
             let one = Projection::Indices(vec![i]);
-            match inner
-                .run(|step| inner.columns_with(step, &one, InternalFields::Shown))
+            match metadata
+                .run(|step| metadata.columns_with(step, &one, InternalFields::Shown))
                 .await
             {
                 Ok(column) => columns.extend(column),
@@ -360,8 +362,8 @@ impl<'a> Verifier<'a> {
         let indexes = message::<IndexCollection>(self.shard, stripe.indexes_ref(), "indexes");
         let indexes = indexes.await;
         self.note(at.clone(), indexes);
-        let inner = &self.shard.inner;
-        let list = inner.run(|step| inner.field_list(step, stripe.ordinal()));
+        let metadata = &self.shard.metadata;
+        let list = metadata.run(|step| metadata.field_list(step, stripe.ordinal()));
         let list = list.await;
         self.note(at, list).is_some()
     }
@@ -498,8 +500,8 @@ impl<'a> Verifier<'a> {
 
     /// Whether the shard declares the Arrow types of its columns. Otherwise, the reader chose them.
     async fn says_arrow_types(&self) -> bool {
-        let inner = &self.shard.inner;
-        let hint = inner.run(|step| Ok(inner.hint(step)?.map(|hint| hint.is_some())));
+        let metadata = &self.shard.metadata;
+        let hint = metadata.run(|step| Ok(metadata.hint(step)?.map(|hint| hint.is_some())));
         hint.await.unwrap_or(false)
     }
 }
@@ -520,14 +522,15 @@ fn nodes_of(column: &DataType) -> impl Iterator<Item = (&DataType, String)> {
 
 /// Checks a message of the directory file.
 async fn message<M: Message>(shard: &Shard, reference: Option<&DataRef>, name: &str) -> Result<()> {
-    let (Some(reference), inner) = (reference, &shard.inner) else {
+    let (Some(reference), metadata) = (reference, &shard.metadata) else {
         return Ok(());
     };
-    let payload = inner.run(|step| {
+    let payload = metadata.run(|step| {
         let payload = step.frame(0, reference).within(|| name.to_owned());
         Ok(Some(ready!(payload)))
     });
-    M::decode(&payload.await?, inner.wire, inner.artifacts.limits()).within(|| name.to_owned())?;
+    M::decode(&payload.await?, metadata.wire, metadata.artifacts.limits())
+        .within(|| name.to_owned())?;
     Ok(())
 }
 

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_was_cut_is_filled_up_to_a_fixed_size_that_is_not_too_large() {
+    fn a_cut_bound_is_filled_up_to_a_fixed_size_within_limits() {
         let mut node = DataType::new(BasicType::FixedSizeBinary, "f");
         let bound = AnyValue::from(&[7u8, 8][..]);
         for (size, filled) in [(4, Some(vec![7, 8, 0, 0])), (1 << 40, None)] {

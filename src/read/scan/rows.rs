@@ -183,7 +183,7 @@ impl RowReader {
         let start = self.rows.start - stripe.rows.start;
         let most = (self.rows.end.min(stripe.rows.end)) - stripe.rows.start;
         let rows = start..most.min(start.saturating_add(self.format.batch_size));
-        let (inner, state) = (&self.format.metadata, &mut self.state);
+        let (metadata, state) = (&self.format.metadata, &mut self.state);
         if rows.end > stripe.window.end || rows.start < stripe.window.start {
             self.fetched.retire();
             let end = window_end(rows.start, stripe.window_rows);
@@ -194,15 +194,15 @@ impl RowReader {
             let is_part = window.end - window.start < scanned.end - scanned.start;
             let is_whole = window == (0..stripe.rows.end - stripe.rows.start);
             let mut policy = self.policy;
-            if is_whole && !inner.artifacts.are_near() {
+            if is_whole && !metadata.artifacts.are_near() {
                 // The whole stripe is read, so texts need not wait for the offsets that locate them.
-                policy = policy.with_along(inner.artifacts.fetch_bytes());
+                policy = policy.with_along(metadata.artifacts.fetch_bytes());
             }
-            drive(&inner.artifacts, &mut self.fetched, policy, |step| {
+            drive(&metadata.artifacts, &mut self.fetched, policy, |step| {
                 if is_part || is_whole {
                     stripe.fields.places().for_each(|p| step.note_later(p));
                 }
-                let mut reader = StripeReader::new(inner, step, &stripe.fields, state, true);
+                let mut reader = StripeReader::new(metadata, step, &stripe.fields, state, true);
                 Ok(reader
                     .fetch(&self.format.columns, &selection)?
                     .then_some(()))
@@ -219,13 +219,13 @@ impl RowReader {
         let Some(stripe) = &self.stripe else {
             return Err(Error::corrupt("the stripe is not open"));
         };
-        let (inner, state) = (&self.format.metadata, &mut self.state);
-        let artifacts = &inner.artifacts;
+        let (metadata, state) = (&self.format.metadata, &mut self.state);
+        let artifacts = &metadata.artifacts;
         let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
         let (len, columns) = RowLimiter::default().read(len, |len| {
             let rows = rows.start..rows.start + len as u64;
             let step = StepBytes::new(artifacts, &self.fetched);
-            let mut reader = StripeReader::new(inner, &step, &stripe.fields, state, true);
+            let mut reader = StripeReader::new(metadata, &step, &stripe.fields, state, true);
             let place = || format!("rows {}..{}", first + rows.start, first + rows.end);
             let read = reader.read(&self.format.columns, &Selection::range(rows.clone()));
             read.within(place).within(|| artifacts.place())
@@ -259,30 +259,30 @@ impl RowReader {
         }
         self.fetched.clear();
         self.state.clear();
-        let (inner, columns) = (&self.format.metadata, &self.format.columns);
+        let (metadata, columns) = (&self.format.metadata, &self.format.columns);
         let mut policy = self.policy;
-        if !inner.artifacts.are_near() {
-            let stripes = inner.run(|step| Ok(inner.stripes(step)?.map(|_| ())));
+        if !metadata.artifacts.are_near() {
+            let stripes = metadata.run(|step| Ok(metadata.stripes(step)?.map(|_| ())));
             stripes.await?;
             if self.reads_whole_stripe() {
-                policy = policy.with_along(inner.artifacts.fetch_bytes());
+                policy = policy.with_along(metadata.artifacts.fetch_bytes());
             }
-            let known = inner.known_stripes();
+            let known = metadata.known_stripes();
             if let Some((stripe, _)) = known.and_then(|stripes| stripe_of(stripes, row)) {
-                fetch_descriptors(inner, &mut self.fetched, stripe, columns).await?;
+                fetch_descriptors(metadata, &mut self.fetched, stripe, columns).await?;
             }
         }
-        let (fields, rows) = drive(&inner.artifacts, &mut self.fetched, policy, |step| {
-            let stripes = ready!(inner.stripes(step));
+        let (fields, rows) = drive(&metadata.artifacts, &mut self.fetched, policy, |step| {
+            let stripes = ready!(metadata.stripes(step));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
             let count = directory.total_record_count;
-            let fields = ready!(open_fields(inner, step, ordinal, count, columns));
+            let fields = ready!(open_fields(metadata, step, ordinal, count, columns));
             let first = directory.record_offset;
             Ok(Some((fields, first..first + count)))
         })
         .await?;
-        let window_rows = scanned_rows(&fields, rows.end - rows.start, &inner.artifacts);
+        let window_rows = scanned_rows(&fields, rows.end - rows.start, &metadata.artifacts);
         self.stripe = Some(OpenStripe {
             fields,
             rows,

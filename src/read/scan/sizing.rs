@@ -2,7 +2,7 @@
 
 use super::source::StripeFields;
 use crate::read::shard::artifacts::Artifacts;
-use crate::read::shard::metadata::WINDOW;
+use crate::read::shard::metadata::WINDOW_ROWS;
 
 /// Returns the stored size of the fields in bytes.
 pub(in crate::read) fn stored_bytes(fields: &StripeFields) -> u64 {
@@ -18,16 +18,16 @@ pub(in crate::read) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes
 /// Returns the number of rows with about `fetch_bytes` bytes, given that `rows` rows have `bytes` bytes: a multiple of
 /// the window.
 pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) -> u64 {
-    let windows = rows.div_ceil(WINDOW).max(1);
+    let windows = rows.div_ceil(WINDOW_ROWS).max(1);
     let per_window = (bytes / windows).max(1);
     let fetched = (fetch_bytes / per_window).clamp(1, windows);
-    fetched.saturating_mul(WINDOW)
+    fetched.saturating_mul(WINDOW_ROWS)
 }
 
 /// Returns the end of the rows that are fetched together from row `start` on: at most `window_rows` rows, which end
 /// where blocks end.
 pub(in crate::read) fn window_end(start: u64, window_rows: u64) -> u64 {
-    let unit = window_rows.clamp(1, WINDOW);
+    let unit = window_rows.clamp(1, WINDOW_ROWS);
     start.saturating_add(window_rows) / unit * unit
 }
 
@@ -47,7 +47,7 @@ pub(in crate::read) fn scanned_rows(
     if !artifacts.are_near() {
         return window_rows(fields, rows, fetch_bytes);
     }
-    let unit = fields.block_rows(rows).min(WINDOW).next_power_of_two();
+    let unit = fields.block_rows(rows).min(WINDOW_ROWS).next_power_of_two();
     let units = rows.div_ceil(unit).max(1);
     let per_unit = (stored_bytes(fields) / units).max(1);
     unit * (NEAR_BYTES.min(fetch_bytes) / per_unit).clamp(1, units)

@@ -24,7 +24,7 @@ pub(in crate::read) async fn take(
     deleted: Option<Column>,
 ) -> Result<RecordBatch> {
     let (metadata, columns) = (&format.metadata, &format.columns);
-    let wanted = WantedRows::new(rows, metadata.directory.total_record_count)?;
+    let wanted = TakenRows::new(rows, metadata.directory.total_record_count)?;
     let mut all = columns.to_vec();
     all.extend(deleted.clone());
     let mut pieces = read_stripes(metadata, &all, &wanted.sorted).await?;
@@ -66,14 +66,14 @@ pub(in crate::read) async fn take(
 }
 
 /// The rows to take.
-struct WantedRows<'a> {
+struct TakenRows<'a> {
     /// Their numbers, ascending and without repetitions.
     sorted: Cow<'a, [u64]>,
     /// For each row of the result, its ordinal in `sorted`. `None` if these are the ordinals in ascending order.
     order: Option<Vec<usize>>,
 }
 
-impl<'a> WantedRows<'a> {
+impl<'a> TakenRows<'a> {
     /// Sorts the numbers of rows of a shard that has `total` rows.
     fn new(rows: &'a [u64], total: u64) -> Result<Self> {
         if let Some(row) = rows.iter().find(|&&row| row >= total) {
@@ -147,23 +147,23 @@ struct StripeSelection {
 
 /// Reads the sorted rows. Returns for each column consecutive arrays.
 async fn read_stripes(
-    inner: &Metadata,
+    metadata: &Metadata,
     columns: &[Column],
     sorted: &[u64],
 ) -> Result<Vec<Vec<ArrayRef>>> {
-    let stripes = inner.run(|step| {
-        let stripes = ready!(inner.stripes(step));
+    let stripes = metadata.run(|step| {
+        let stripes = ready!(metadata.stripes(step));
         group_by_stripe(stripes, sorted).map(Some)
     });
     let stripes = stripes.await?;
     let mut pieces: Vec<Vec<ArrayRef>> = columns.iter().map(|_| Vec::new()).collect();
-    if inner.artifacts.are_near() {
+    if metadata.artifacts.are_near() {
         for stripe in &stripes {
-            read_near(inner, columns, stripe, &mut pieces).await?;
+            read_near(metadata, columns, stripe, &mut pieces).await?;
         }
     } else {
         for some in stripes.chunks(MAX_FETCHED_STRIPES) {
-            for read in read_distant(inner, columns, some).await? {
+            for read in read_distant(metadata, columns, some).await? {
                 let pieces = pieces.iter_mut().zip(read);
                 pieces.for_each(|(pieces, read)| pieces.push(read));
             }
@@ -175,21 +175,21 @@ async fn read_stripes(
 /// Reads the rows of a stripe of a near file, and appends one or more arrays to the pieces of each column. It fetches a
 /// few columns at a time, so that later columns are read into the same memory.
 async fn read_near(
-    inner: &Metadata,
+    metadata: &Metadata,
     columns: &[Column],
     stripe: &StripeSelection,
     pieces: &mut [Vec<ArrayRef>],
 ) -> Result<()> {
     let mut fetched = Fetched::default();
     let policy = FetchPolicy::for_sparse_rows();
-    let fields = drive(&inner.artifacts, &mut fetched, policy, |step| {
-        open_fields(inner, step, stripe.ordinal, stripe.count, columns)
+    let fields = drive(&metadata.artifacts, &mut fetched, policy, |step| {
+        open_fields(metadata, step, stripe.ordinal, stripe.count, columns)
     });
     let fields = fields.await?;
     let windows = WholeWindows::new(&stripe.selection)?;
     let suits = |column: &Column| {
         let windows = windows.as_ref();
-        windows.is_some_and(|w| w.suits(column, &fields, stripe.count, &inner.artifacts))
+        windows.is_some_and(|w| w.suits(column, &fields, stripe.count, &metadata.artifacts))
     };
     let (mut whole, mut apart) = (Vec::new(), Vec::new());
     for (column, pieces) in columns.iter().zip(pieces) {
@@ -202,7 +202,10 @@ async fn read_near(
     while let Some(windows) = windows.as_ref().filter(|_| !whole.is_empty()) {
         let later = whole.split_off(whole.len().min(MAX_NEAR_COLUMNS));
         let columns: Vec<&Column> = whole.iter().map(|(column, _)| *column).collect();
-        match windows.read(inner, &columns, &fields, stripe.count).await {
+        match windows
+            .read(metadata, &columns, &fields, stripe.count)
+            .await
+        {
             Ok(read) => {
                 let pieces = whole.into_iter().zip(read);
                 pieces.for_each(|((_, pieces), read)| pieces.extend(read));
@@ -226,7 +229,7 @@ async fn read_near(
             // Frees the last blocks of other columns.
             state.clear();
         }
-        let read = read_some(inner, &columns, &fields, stripe, is_dense, &mut state).await?;
+        let read = read_some(metadata, &columns, &fields, stripe, is_dense, &mut state).await?;
         let (now, later) = apart.split_at_mut(read.len());
         let pieces = now.iter_mut().zip(read);
         pieces.for_each(|((_, pieces), read)| pieces.push(read));
@@ -238,7 +241,7 @@ async fn read_near(
 /// Reads the rows of a stripe in the first columns: one column, and more until their bytes fill one fetch. If the rows
 /// are dense, blocks are decoded whole.
 async fn read_some(
-    inner: &Metadata,
+    metadata: &Metadata,
     columns: &[&Column],
     fields: &StripeFields,
     stripe: &StripeSelection,
@@ -249,12 +252,12 @@ async fn read_some(
     let mut fetched = Fetched::default();
     let mut count = None;
     let policy = FetchPolicy::for_sparse_rows();
-    let read = drive(&inner.artifacts, &mut fetched, policy, |step| {
+    let read = drive(&metadata.artifacts, &mut fetched, policy, |step| {
         let sequential = is_dense && is_blockwise(rows);
-        let mut reader = StripeReader::new(inner, step, fields, state, sequential);
+        let mut reader = StripeReader::new(metadata, step, fields, state, sequential);
         let (mut complete, mut len) = (true, 0);
         for column in &columns[..count.unwrap_or(columns.len())] {
-            let has_enough = step.missing_bytes() >= inner.artifacts.fetch_bytes();
+            let has_enough = step.missing_bytes() >= metadata.artifacts.fetch_bytes();
             if count.is_none() && len > 0 && has_enough {
                 break;
             }
@@ -276,7 +279,7 @@ async fn read_some(
 
 /// Reads the rows of several stripes of a distant file.
 async fn read_distant(
-    inner: &Metadata,
+    metadata: &Metadata,
     columns: &[Column],
     stripes: &[StripeSelection],
 ) -> Result<Vec<Vec<ArrayRef>>> {
@@ -284,14 +287,14 @@ async fn read_distant(
     let policy = FetchPolicy::for_sparse_rows();
     let mut opened: Vec<Option<StripeFields>> = stripes.iter().map(|_| None).collect();
     let mut states: Vec<ReadState> = stripes.iter().map(|_| ReadState::default()).collect();
-    let arrays = drive(&inner.artifacts, &mut fetched, policy, |step| {
+    let arrays = drive(&metadata.artifacts, &mut fetched, policy, |step| {
         // Request all stripes before returning, so that one round fetches them all.
         for (stripe, fields) in stripes.iter().zip(&mut opened) {
             if fields.is_none() {
-                *fields = open_fields(inner, step, stripe.ordinal, stripe.count, columns)?;
+                *fields = open_fields(metadata, step, stripe.ordinal, stripe.count, columns)?;
             }
             if fields.is_none() {
-                ask_for_rows(inner, step, stripe.ordinal, columns, &stripe.selection);
+                ask_for_rows(metadata, step, stripe.ordinal, columns, &stripe.selection);
             }
         }
         let fields = opened.iter().map(Option::as_ref).collect();
@@ -301,7 +304,7 @@ async fn read_distant(
         let states = fields.iter().zip(&mut states);
         let readers = states.map(|(fields, state)| {
             // The states of all stripes are kept until all have been read, so they must not keep blocks.
-            StripeReader::new(inner, step, fields, state, false)
+            StripeReader::new(metadata, step, fields, state, false)
         });
         let mut readers: Vec<_> = readers.collect();
         let mut complete = true;

@@ -37,14 +37,14 @@ const ROWS: u64 = 16 << 10;
 
 /// The windows of a stripe that hold wanted rows.
 pub(super) struct WholeWindows {
-    windows: Vec<Window>,
+    windows: Vec<WantedWindow>,
     /// Number of rows from the first wanted one to the last.
     span: u64,
     /// Number of wanted rows.
     count: u64,
 }
 
-struct Window {
+struct WantedWindow {
     rows: Selection,
     /// Drops the other rows; `None` if all rows are wanted.
     filter: Option<FilterPredicate>,
@@ -64,7 +64,7 @@ impl WholeWindows {
         let mut from = first;
         while let Some(start) = wanted.next_from(from) {
             let end = (start / ROWS * ROWS).saturating_add(ROWS).min(wanted.end());
-            windows.push(Window::new(start..end, wanted)?);
+            windows.push(WantedWindow::new(start..end, wanted)?);
             from = end;
         }
         Ok(Some(Self {
@@ -105,7 +105,7 @@ impl WholeWindows {
     /// Reads the wanted rows of columns, in one or more arrays for each column.
     pub(super) async fn read(
         &self,
-        inner: &Metadata,
+        metadata: &Metadata,
         columns: &[&Column],
         fields: &StripeFields,
         stripe_rows: u64,
@@ -113,19 +113,20 @@ impl WholeWindows {
         let mut pieces: Vec<Vec<ArrayRef>> = columns.iter().map(|_| Vec::new()).collect();
         let mut state = ReadState::default();
         let mut fetched = Fetched::default();
-        let rows = scanned_rows(fields, stripe_rows, &inner.artifacts);
+        let rows = scanned_rows(fields, stripe_rows, &metadata.artifacts);
         let count = to_usize(rows / ROWS)?.max(1);
         for windows in self.windows.chunks(count) {
             fetched.retire();
             let ranges = windows.iter().flat_map(|window| window.rows.ranges());
             let rows: Selection = ranges.cloned().collect();
             drive(
-                &inner.artifacts,
+                &metadata.artifacts,
                 &mut fetched,
                 FetchPolicy::default(),
                 |step| {
                     let sequential = self.windows.len() > 1;
-                    let mut reader = StripeReader::new(inner, step, fields, &mut state, sequential);
+                    let mut reader =
+                        StripeReader::new(metadata, step, fields, &mut state, sequential);
                     let mut complete = true;
                     for column in columns {
                         complete &= reader.fetch(std::slice::from_ref(column), &rows)?;
@@ -148,7 +149,7 @@ impl WholeWindows {
     }
 }
 
-impl Window {
+impl WantedWindow {
     fn new(rows: Range<u64>, wanted: &Selection) -> Result<Self> {
         let bits = BooleanArray::new(wanted.to_bits(&rows)?, None);
         let are_all = bits.true_count() == bits.len();

@@ -1,7 +1,7 @@
 //! Rows cut into pieces that can be read independently.
 
 use crate::error::Result;
-use crate::read::shard::metadata::{Metadata, WINDOW, ready};
+use crate::read::shard::metadata::{Metadata, WINDOW_ROWS, ready};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -16,12 +16,12 @@ struct StripeRows {
 impl StripeRows {
     /// Returns the ordinal of the window that contains a row.
     fn window_of(&self, row: u64) -> u64 {
-        (row - self.first) / WINDOW
+        (row - self.first) / WINDOW_ROWS
     }
 
     /// Returns the first row of a window, or the end of the rows.
     fn start_of(&self, window: u64) -> u64 {
-        self.border_of(window, WINDOW)
+        self.border_of(window, WINDOW_ROWS)
     }
 
     /// Returns the first row of a unit of `unit` rows, or the end of the rows.

@@ -30,7 +30,7 @@ use std::sync::{Arc, OnceLock};
 pub(in crate::read) type FieldKey = (u64, u32);
 
 /// Positions per window: the unit of kept arrays, and of rows that are tested or read at a time.
-pub(in crate::read) const WINDOW: u64 = 65_536;
+pub(in crate::read) const WINDOW_ROWS: u64 = crate::format::WINDOW_ROWS as u64;
 
 /// Fewest fields of a shard for which the places of values are guessed. In others, descriptors are usually in the tail.
 const MIN_WIDE_FIELDS: u64 = 1024;

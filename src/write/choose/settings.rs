@@ -3,10 +3,6 @@
 use super::profile::Profile;
 use crate::format::Capabilities;
 
-/// Positions per window. Blocks end at window borders, and each window gets its own choice of encodings. Record ranges
-/// of split scans and parallel tasks also start and end there.
-pub(in crate::write) const WINDOW: usize = 65_536;
-
 /// Settings for writing the buffers of a column.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::write) struct Settings {

@@ -127,7 +127,7 @@ fn multiples_of_a_number_are_stored_as_quotients() {
 }
 
 #[test]
-fn integers_of_16_bytes_are_cut_in_two_and_other_values_of_that_size_are_not() {
+fn integers_of_16_bytes_are_cut_in_two_and_other_values_are_not() {
     let values: Vec<u8> = (0..8192i128)
         .flat_map(|i| ((i * 7_368_787 % (1 << 40)) - (1 << 38)).to_le_bytes())
         .collect();

@@ -5,8 +5,8 @@ use super::numbers::plain_numbers;
 use crate::buffer::FinishedBuffer;
 use crate::encoding::NumberKind;
 use crate::error::Result;
-use crate::format::BufferKind;
-use crate::write::choose::settings::{Settings, WINDOW};
+use crate::format::{BufferKind, WINDOW_ROWS};
+use crate::write::choose::settings::Settings;
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) fn finish_bits(
 
 /// Returns the settings for a buffer of bits: its blocks count bytes, and must end at every window of positions.
 fn of_bits(settings: Settings) -> Settings {
-    let most = settings.block_values.min(WINDOW / 8);
+    let most = settings.block_values.min(WINDOW_ROWS / 8);
     Settings {
         embedded_presence: false,
         block_values: 1 << most.ilog2(),
@@ -38,7 +38,7 @@ fn of_bits(settings: Settings) -> Settings {
 }
 
 /// Bits per window.
-pub(crate) const WINDOW_BITS: u64 = WINDOW as u64;
+pub(crate) const WINDOW_BITS: u64 = WINDOW_ROWS as u64;
 
 /// A part of a long bitmap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(in crate::write) fn finish_pieces(
     // longer than the encoding.
     let mut staged = Vec::new();
     for piece in pieces {
-        if staged.len() + WINDOW / 8 > WINDOW || matches!(piece, BitPiece::Alike(..)) {
+        if staged.len() + WINDOW_ROWS / 8 > WINDOW_ROWS || matches!(piece, BitPiece::Alike(..)) {
             encode_bytes(&mut blocks, &mut staged)?;
         }
         match piece {

@@ -15,11 +15,11 @@ use crate::buffer::{BlockStreamWriter, Physical};
 use crate::column::{ByteValues, append_views};
 use crate::encoding::{bytes, presence};
 use crate::error::{Error, Result};
-use crate::format::BufferKind;
+use crate::format::{BufferKind, WINDOW_ROWS};
 use crate::limits::Limits;
 use crate::stats::{ByteRun, ByteStats, DecimalStats, DistinctStats};
 use crate::write::choose::candidate::Candidate;
-use crate::write::choose::settings::{Settings, WINDOW};
+use crate::write::choose::settings::Settings;
 use crate::write::choose::{self, ByteSample, Choice, Weighed};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use compressor_dictionaries::CompressorDictionaries;
@@ -198,7 +198,7 @@ impl BlockBytes {
         let most = if self.settings.is_member {
             self.settings.block_values - at % self.settings.block_values
         } else {
-            WINDOW - at
+            WINDOW_ROWS - at
         };
         most.min(len)
     }
@@ -259,7 +259,7 @@ impl BlockBytes {
 
     fn advance(&mut self, len: usize) -> Result<()> {
         self.staged.len += len;
-        let full = self.in_window + self.staged.len == WINDOW;
+        let full = self.in_window + self.staged.len == WINDOW_ROWS;
         if full || (self.staged.values.len() >= WINDOW_BYTES && self.is_at_border()) {
             self.flush()?;
         }
@@ -319,8 +319,8 @@ impl BlockBytes {
         (self.in_window, self.total_bytes) = (0, 0);
         // Statistics of decimals already include these values.
         let decimals = self.decimals.take();
-        for start in (0..codes.codes().len()).step_by(WINDOW) {
-            let end = codes.codes().len().min(start + WINDOW);
+        for start in (0..codes.codes().len()).step_by(WINDOW_ROWS) {
+            let end = codes.codes().len().min(start + WINDOW_ROWS);
             self.push_codes(codes, start, end)?;
         }
         self.flush()?;
@@ -387,7 +387,7 @@ impl BlockBytes {
     /// Drops the staged values, which are stored in blocks or taken by the dictionary.
     fn clear_window(&mut self) {
         self.total_bytes += self.staged.values.len() as u64;
-        self.in_window = (self.in_window + self.staged.len) % WINDOW;
+        self.in_window = (self.in_window + self.staged.len) % WINDOW_ROWS;
         self.staged.clear();
     }
 }

@@ -1,7 +1,7 @@
 //! Nulls: presence inside blocks, and the values stored at null positions.
 
 use crate::encoding::Word;
-use crate::write::choose::settings::WINDOW;
+use crate::format::WINDOW_ROWS;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
 /// Presence that will be stored in the blocks of the staged values.
@@ -15,7 +15,7 @@ impl StagedPresence {
             return;
         }
         let bits = self.0.get_or_insert_with(|| {
-            let mut bits = BooleanBufferBuilder::new(WINDOW);
+            let mut bits = BooleanBufferBuilder::new(WINDOW_ROWS);
             bits.append_n(staged, true);
             bits
         });

@@ -4,8 +4,8 @@ use super::nulls::{StagedPresence, extend_filled};
 use crate::buffer::{BlockStreamWriter, FinishedBuffer, PiecePool};
 use crate::encoding::{NumberKind, Word, number, presence};
 use crate::error::Result;
-use crate::format::BufferKind;
-use crate::write::choose::settings::{Settings, WINDOW};
+use crate::format::{BufferKind, WINDOW_ROWS};
+use crate::write::choose::settings::Settings;
 use crate::write::choose::{self, Choice, Weighed};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use std::sync::Arc;
@@ -63,12 +63,12 @@ impl<W: Word> NumberBlocks<W> {
 
     /// Returns whether the window is full.
     pub(super) fn is_full(&self) -> bool {
-        self.staged.len() == WINDOW
+        self.staged.len() == WINDOW_ROWS
     }
 
     /// Stages values from `at` on until the window is full, and returns their number.
     pub(super) fn stage(&mut self, values: &[W], nulls: Option<&NullBuffer>, at: usize) -> usize {
-        let room = (WINDOW - self.staged.len()).min(values.len() - at);
+        let room = (WINDOW_ROWS - self.staged.len()).min(values.len() - at);
         let part = &values[at..at + room];
         let nulls = nulls.map(|n| n.inner().slice(at, room));
         if self.settings.embedded_presence {
@@ -153,7 +153,7 @@ impl<W: Word> NumberBlocks<W> {
     pub(super) fn encode_alike(&mut self, value: W, count: u64) -> Result<()> {
         let mut left = count;
         while left > 0 {
-            let some = usize::try_from(left).map_or(WINDOW, |left| left.min(WINDOW));
+            let some = usize::try_from(left).map_or(WINDOW_ROWS, |left| left.min(WINDOW_ROWS));
             self.blocks.push(some, &[], |out| {
                 number::encode(&[value], self.kind, &number::Plan::SingleValue, out)
             })?;

@@ -11,10 +11,10 @@ use super::trial::{DictionaryTrial, Offer, TrialWindows};
 use crate::buffer::PiecePool;
 use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
-use crate::format::BufferKind;
+use crate::format::{BufferKind, WINDOW_ROWS};
 use crate::stats::DistinctStats;
 use crate::write::choose::candidate::Candidate;
-use crate::write::choose::settings::{Settings, WINDOW};
+use crate::write::choose::settings::Settings;
 use arrow_buffer::NullBuffer;
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl<W: Word> BlockNumbers<W> {
             distinct.add_numbers(&entries);
         }
         let (mut last, mut values) = (W::ZERO, Vec::new());
-        for window in codes.codes().chunks(WINDOW) {
+        for window in codes.codes().chunks(WINDOW_ROWS) {
             values.clear();
             for &code in window {
                 if code != NULL {

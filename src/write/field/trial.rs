@@ -10,8 +10,9 @@ use super::number_blocks::NumberWindow;
 use super::recent_bytes::RecentBytes;
 use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
+use crate::format::WINDOW_ROWS;
 use crate::write::choose::candidate::Candidate;
-use crate::write::choose::settings::{Settings, WINDOW};
+use crate::write::choose::settings::Settings;
 use crate::write::choose::{self, Choice, Weighed};
 use arrow_buffer::ArrowNativeType;
 use std::fmt::Display;
@@ -40,7 +41,7 @@ const OVERHEAD: f64 = 256.0;
 /// again at its end.
 const EXPECTED: usize = 1 << 20;
 /// Fewest positions from which the number of entries in the stripe is predicted.
-const MIN_PREDICTED: usize = WINDOW / 4;
+const MIN_PREDICTED: usize = WINDOW_ROWS / 4;
 /// Fewest entries that are encoded to measure their size, and most.
 const MIN_ENCODED: usize = 512;
 const TRIED_ENTRIES: usize = 4096;
@@ -270,7 +271,7 @@ impl TrialWindows {
             return Ok(false);
         }
         // Later windows will share the entries of the first, so it may cost more.
-        let sharing = if before == 0 && len == WINDOW && !predicts(settings) {
+        let sharing = if before == 0 && len == WINDOW_ROWS && !predicts(settings) {
             FIRST_WINDOW
         } else {
             1.0
@@ -527,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_later_windows_are_predicted_and_a_dictionary_that_did_not_pay_is_given_up() {
+    fn later_entries_are_predicted_and_an_unpaid_dictionary_is_given_up() {
         let plans = plans_of_column(Field::new("a", DataType::Utf8, true));
         let plan = &plans[0];
         let noise = |i: usize| {
@@ -559,24 +560,24 @@ mod tests {
         let mut trial = DictionaryTrial::new(plan.tried_entry());
         let windows = trial.0.as_mut().unwrap();
         for window in 0..2 {
-            let value = |i: usize| text(window * WINDOW + i);
+            let value = |i: usize| text(window * WINDOW_ROWS + i);
             assert!(
                 windows
-                    .add_bytes(WINDOW, value, costly(4.0), &plan.settings)
+                    .add_bytes(WINDOW_ROWS, value, costly(4.0), &plan.settings)
                     .unwrap()
             );
         }
         assert!(windows.pays(&plan.settings));
         let codes = trial.give_up_unpaid(&plan.settings).unwrap();
-        assert_eq!(codes.codes().len(), 2 * WINDOW);
+        assert_eq!(codes.codes().len(), 2 * WINDOW_ROWS);
         assert!(trial.0.is_none());
         // Different texts are given up in the first window.
         let mut windows = TrialWindows::new(plan.tried_entry().unwrap());
-        let all: Vec<String> = (0..WINDOW).map(|i| format!("{i:020}")).collect();
+        let all: Vec<String> = (0..WINDOW_ROWS).map(|i| format!("{i:020}")).collect();
         let value = |i: usize| Some(all[i].as_bytes());
         assert!(
             !windows
-                .add_bytes(WINDOW, value, costly(10.0), &plan.settings)
+                .add_bytes(WINDOW_ROWS, value, costly(10.0), &plan.settings)
                 .unwrap()
         );
         assert!(windows.codes.entries().len() <= MIN_NUMBERS);

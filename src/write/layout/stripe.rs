@@ -11,10 +11,9 @@ use crate::column::{Chunk, Values};
 use crate::error::{Error, Result};
 use crate::format::{
     Capabilities, DataEncoding, NameValuePair, NativeDataEncoding, StripeFieldDescriptor,
-    StripeProperties,
+    StripeProperties, WINDOW_ROWS,
 };
 use crate::write::choose::candidate::Candidate;
-use crate::write::choose::settings::WINDOW;
 use crate::write::field::encoder::{EncodedField, FieldEncoder};
 use crate::write::field::plan::FieldPlan;
 use std::cmp::Reverse;
@@ -211,7 +210,7 @@ impl StripeBuilder {
         self.bytes += bytes;
         self.pending_batches += 1;
         self.pending_bytes += memory.max(held);
-        let full = self.rows.is_multiple_of(WINDOW as u64)
+        let full = self.rows.is_multiple_of(WINDOW_ROWS as u64)
             || self.pending_batches >= MAX_PENDING_BATCHES
             || self.pending_bytes >= MAX_PENDING_BYTES;
         if full { self.settle(workers) } else { Ok(()) }

@@ -119,7 +119,7 @@ fn rows_are_compared_by_key() {
 }
 
 #[test]
-fn columns_of_other_types_differ_and_are_compared_where_that_has_a_meaning() {
+fn columns_of_other_types_differ_and_are_compared_if_possible() {
     let folder = Folder::new();
     let batch = |ids: ArrayRef, third: (&str, ArrayRef)| {
         let names: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));

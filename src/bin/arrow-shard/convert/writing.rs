@@ -7,7 +7,7 @@ use crate::failure::{Failure, REPLACE};
 use crate::file_format::{FileFormat, is_standard};
 use crate::input::{Files, folder_name};
 use crate::new_folders;
-use crate::output::{Codec, Output, Place, check_columns, lossy_schema};
+use crate::output::{Codec, Output, OutputPlace, check_columns, lossy_schema};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{WriteSink, is_url};
@@ -183,7 +183,7 @@ impl Target {
     ) -> Result<(), Failure> {
         let (outputs, is_early) = match &self.parts {
             None => {
-                let is_pipe = matches!(self.place(1)?, Place::Pipe(_));
+                let is_pipe = matches!(self.place(1)?, OutputPlace::Pipe(_));
                 (vec![self.path.clone()], is_pipe)
             }
             Some((names, _)) => {
@@ -226,8 +226,8 @@ impl Target {
         checked.map_err(|e| e.of_file(&self.path(1)))
     }
 
-    fn place(&self, number: u64) -> Result<Place, Failure> {
-        Place::find(&self.path(number), self.format, self.options.overwrite())
+    fn place(&self, number: u64) -> Result<OutputPlace, Failure> {
+        OutputPlace::find(&self.path(number), self.format, self.options.overwrite())
     }
 
     fn create(&self, number: u64, schema: &SchemaRef) -> Result<Output, Failure> {

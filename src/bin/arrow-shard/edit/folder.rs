@@ -56,7 +56,7 @@ pub(super) fn list(
     external: &ExternalFileArgs,
 ) -> Result<(Vec<Listed>, Vec<Failure>)> {
     wait(folder, async {
-        let files = Files::of(folder, recursive, external).await?;
+        let files = FolderFiles::of(folder, recursive, external).await?;
         let mut failures = Vec::new();
         let shards: Vec<(Location, PathBuf)> = if recursive {
             shards_below(folder, &mut failures).await?
@@ -94,8 +94,8 @@ pub(super) fn list_files(
         };
         listed.extend(wait(first, async {
             let files = match of_one_folder {
-                [_] => Files::of_one(first, external).await?,
-                _ => Files::of(&folder(first), false, external).await?,
+                [_] => FolderFiles::of_one(first, external).await?,
+                _ => FolderFiles::of(&folder(first), false, external).await?,
             };
             Ok(open_all(of_one_folder.to_vec(), is_named, &files).await)
         })?);
@@ -104,7 +104,11 @@ pub(super) fn list_files(
 }
 
 /// Opens files of a folder, and shows the progress.
-async fn open_all(shards: Vec<(Location, PathBuf)>, is_named: bool, files: &Files) -> Vec<Listed> {
+async fn open_all(
+    shards: Vec<(Location, PathBuf)>,
+    is_named: bool,
+    files: &FolderFiles,
+) -> Vec<Listed> {
     let progress = &bar(shards.len() as u64, "shards", false);
     let looks = shards.into_iter().map(|(location, name)| async move {
         let found = Found::of(&location, files).await;
@@ -157,7 +161,7 @@ async fn all<T>(looks: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> 
 }
 
 impl Found {
-    async fn of(location: &Location, files: &Files) -> Result<Self> {
+    async fn of(location: &Location, files: &FolderFiles) -> Result<Self> {
         let shard = files.open(location).await?;
         let mut sorted = Vec::new();
         for column in shard.sorting_columns_async().await? {
@@ -195,13 +199,13 @@ impl Found {
 }
 
 /// The files of a folder.
-enum Files {
+enum FolderFiles {
     Local(ShardOptions),
     #[cfg(feature = "cloud")]
     Objects(FolderObjects, ShardOptions),
 }
 
-impl Files {
+impl FolderFiles {
     #[cfg_attr(
         not(feature = "cloud"),
         expect(unused_variables, reason = "all folders are local")

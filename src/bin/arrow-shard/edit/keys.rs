@@ -1,7 +1,7 @@
 //! The rows of shards by the values of columns that identify them.
 
 use crate::failure::Failure;
-use crate::progress::{Progress, Total};
+use crate::progress::{InputProgress, Total};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, RecordBatchReader};
@@ -52,15 +52,15 @@ impl Keys {
         let reader = scan.with_row_number(&self.number).build()?;
         let schema = reader.schema();
         let fields = schema.fields().iter();
-        let fields = fields.filter(|field| *field.name() != self.number);
-        let fields = fields.map(|field| SortField::new(field.data_type().clone()));
-        let converter = RowConverter::new(fields.collect())?;
-        let mut progress = Progress::new(Total::Rows(reader.remaining_rows()), quiet);
+        let key_fields = fields.filter(|field| *field.name() != self.number);
+        let sort_fields = key_fields.map(|field| SortField::new(field.data_type().clone()));
+        let converter = RowConverter::new(sort_fields.collect())?;
+        let mut progress = InputProgress::new(Total::Rows(reader.remaining_rows()), quiet);
         for batch in reader {
             let batch = batch?;
-            let columns = schema.fields().iter().zip(batch.columns());
-            let columns = columns.filter(|(field, _)| *field.name() != self.number);
-            let columns: Vec<ArrayRef> = columns.map(|(_, column)| column.clone()).collect();
+            let fields = schema.fields().iter().zip(batch.columns());
+            let key_fields = fields.filter(|(field, _)| *field.name() != self.number);
+            let columns: Vec<ArrayRef> = key_fields.map(|(_, column)| column.clone()).collect();
             let keys = converter.convert_columns(&columns)?;
             let Some(numbers) = batch.column_by_name(&self.number) else {
                 continue;

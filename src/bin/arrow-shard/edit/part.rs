@@ -4,8 +4,8 @@ use super::TargetArgs;
 use super::editing::Editing;
 use crate::failure::Failure;
 use crate::input::{ColumnArgs, Input, Provided, ReadArgs};
-use crate::location::{Location, open_shard};
-use crate::progress::Progress;
+use crate::location::{PathLocation, open_shard};
+use crate::progress::InputProgress;
 use crate::temporary::TemporaryShard;
 use arrow_array::RecordBatch;
 use arrow_shard::Shard;
@@ -70,7 +70,10 @@ impl NewRows {
 pub(super) enum Part {
     /// A file next to the shard that grows, named as the files with rows that shards refer to. It is deleted at the
     /// end, unless a commit refers to it.
-    File { place: Location, is_needed: bool },
+    File {
+        place: PathLocation,
+        is_needed: bool,
+    },
     /// A temporary file, in a dry run.
     Temporary(Box<Shard>),
 }
@@ -88,21 +91,23 @@ impl Part {
             return Ok(Self::Temporary(Box::new(shard)));
         }
         let name = random_stripe_file_name();
-        let place = match Location::of(shard)? {
+        let place = match PathLocation::of(shard)? {
             // References are relative to the folder of the file, not of a link to it.
-            Location::Local(path) if path.is_symlink() => Location::Local(path.canonicalize()?),
+            PathLocation::Local(path) if path.is_symlink() => {
+                PathLocation::Local(path.canonicalize()?)
+            }
             place => place,
         };
         let place = place.beside(&name);
         match &place {
-            Location::Local(path) => {
+            PathLocation::Local(path) => {
                 let sink = LocalFolder::of_file(path)?.create(&name)?;
                 let mut writer = ShardWriter::try_new(sink, schema, options)?;
                 write_all(input, quiet, |batch| Ok(writer.write(batch)?))?;
                 writer.finish()?;
             }
             #[cfg(feature = "cloud")]
-            Location::Object(object) => {
+            PathLocation::Object(object) => {
                 let mut writer = object.part_writer(&schema, options)?;
                 write_all(input, quiet, |batch| Ok(writer.write(batch)?))?;
                 writer.finish()?;
@@ -180,7 +185,7 @@ fn write_all(
     quiet: bool,
     mut write: impl FnMut(&RecordBatch) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut progress = Progress::new(input.total.clone(), quiet);
+    let mut progress = InputProgress::new(input.total.clone(), quiet);
     for batch in input.batches {
         let batch = batch?;
         write(&batch)?;

@@ -17,7 +17,7 @@ use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::decompressed_name;
 use crate::isolate::Foreign;
-use crate::progress::Progress;
+use crate::progress::InputProgress;
 use crate::threads::{Results, flattened, in_order};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{FieldRef, SchemaRef};
@@ -223,7 +223,7 @@ pub(super) fn count_matching(
             Ok((seen, matching))
         })
     };
-    let mut progress = Progress::new(total, quiet);
+    let mut progress = InputProgress::new(total, quiet);
     let mut sum = 0;
     for result in in_order(blocks, rows.text_threads(), work) {
         let (seen, matching) = result?;

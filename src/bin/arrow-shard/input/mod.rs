@@ -67,7 +67,7 @@ use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
-use crate::location::{Location, open_one_of_many, open_shard};
+use crate::location::{PathLocation, open_one_of_many, open_shard};
 use crate::progress::Total;
 use crate::threads::usual_threads;
 use arrow_schema::Schema;
@@ -104,7 +104,7 @@ fn selected(
 
 /// Returns an error if the content of a file shows another format.
 fn mistaken(path: &Path, format: FileFormat) -> Option<Failure> {
-    let Ok(Location::Local(local)) = Location::of(path) else {
+    let Ok(PathLocation::Local(local)) = PathLocation::of(path) else {
         return None;
     };
     let why = match Content::of_file(&local)? {

@@ -3,7 +3,7 @@
 use crate::content::{self, Pipe};
 use crate::failure::Failure;
 use crate::file_format::is_standard;
-use crate::location::Location;
+use crate::location::PathLocation;
 use crate::temporary;
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -29,13 +29,13 @@ impl Origin {
         if is_standard(path) {
             return Ok(Self::Standard);
         }
-        match Location::of(path)? {
-            Location::Local(path) => Ok(match content::examined_pipe(&path) {
+        match PathLocation::of(path)? {
+            PathLocation::Local(path) => Ok(match content::examined_pipe(&path) {
                 Some(pipe) => Self::Pipe(pipe),
                 None => Self::Path(path),
             }),
             #[cfg(feature = "cloud")]
-            Location::Object(object) => {
+            PathLocation::Object(object) => {
                 let mut copy = Copy::new()?;
                 object.download(|bytes| copy.append(bytes))?;
                 copy.finish().map(Self::Copy)

@@ -13,7 +13,7 @@ use super::{ColumnArgs, ReadArgs, RowWindow, mistaken, predicate};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
-use crate::progress::Progress;
+use crate::progress::InputProgress;
 use arrow_shard::Shard;
 use arrow_shard::io::is_url;
 use arrow_shard::read::Projection;
@@ -105,7 +105,7 @@ impl ReadArgs {
 }
 
 fn count_batches(input: Input, quiet: bool) -> Result<u64, Failure> {
-    let mut progress = Progress::new(input.total, quiet);
+    let mut progress = InputProgress::new(input.total, quiet);
     for batch in input.batches {
         progress.add(batch?.num_rows());
     }

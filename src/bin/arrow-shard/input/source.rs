@@ -5,7 +5,7 @@ use super::{BUFFER_BYTES, RowWindow, ipc};
 use crate::failure::Failure;
 use crate::isolate::Foreign;
 use crate::leaves::check_decimals;
-use crate::progress::{Progress, Total};
+use crate::progress::{InputProgress, Total};
 use crate::threads::Results;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
@@ -72,7 +72,7 @@ impl Input {
 
     /// Shows the progress of reading, unless `quiet`.
     pub(crate) fn with_progress(self, quiet: bool) -> Self {
-        let mut progress = Progress::new(self.total.clone(), quiet);
+        let mut progress = InputProgress::new(self.total.clone(), quiet);
         let batches = self.batches.inspect(move |batch| {
             if let Ok(batch) = batch {
                 progress.add(batch.num_rows());

@@ -86,9 +86,10 @@ enum Offered {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let reading = &args.rows.reading;
-    let output = args.output.as_deref();
-    let output = output.map(|path| OneFile::find(path, args.to, reading, args.force));
-    let output = output.transpose()?;
+    let output = match &args.output {
+        Some(path) => Some(OneFile::find(path, args.to, reading, args.force)?),
+        None => None,
+    };
     let files = reading.files(&args.inputs)?;
     match &output {
         Some(output) => output.check(&files, reading)?,

@@ -5,7 +5,7 @@ use super::failed;
 use crate::cloud::{Object, ObjectOutput};
 use crate::failure::{Failure, REPLACE};
 use crate::file_format::{FileFormat, is_standard};
-use crate::location::Location;
+use crate::location::PathLocation;
 use arrow_shard::io::{LocalSink, LocalTarget, Sink};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
@@ -17,7 +17,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 
 /// An output, by what exists at its path.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum OutputPlace {
     /// Standard output.
     Standard,
     /// A file that appears when it is complete. It may replace an existing one.
@@ -31,7 +31,7 @@ pub(crate) enum Place {
     Object(Object),
 }
 
-impl Place {
+impl OutputPlace {
     /// Finds the output at `path`, with symbolic links followed. An existing file needs `force`. Devices are errors,
     /// except for the null device and standard output.
     pub(crate) fn find(path: &Path, format: FileFormat, force: bool) -> Result<Self, Failure> {
@@ -45,10 +45,10 @@ impl Place {
                 reason = "with `cloud` there are two"
             )
         )]
-        let local = match Location::of(path)? {
-            Location::Local(local) => local,
+        let local = match PathLocation::of(path)? {
+            PathLocation::Local(local) => local,
             #[cfg(feature = "cloud")]
-            Location::Object(object) => return Ok(Self::Object(object)),
+            PathLocation::Object(object) => return Ok(Self::Object(object)),
         };
         if local == Path::new("/dev/stdout") && format.is_sequential() {
             return Ok(Self::Standard);
@@ -93,17 +93,17 @@ pub(crate) enum Destination {
 
 impl Destination {
     /// Opens the output. Opening a pipe waits for its reader.
-    pub(super) fn open(place: &Place, force: bool) -> Result<Self, Failure> {
+    pub(super) fn open(place: &OutputPlace, force: bool) -> Result<Self, Failure> {
         Ok(match place {
-            Place::Standard => Self::standard(),
-            Place::Null => Self::Null(io::sink()),
-            Place::File(path) if force => Self::File(LocalSink::create_or_replace(path)?),
-            Place::File(path) => Self::File(LocalSink::create(path).map_err(failed)?),
-            Place::Pipe(path) => {
+            OutputPlace::Standard => Self::standard(),
+            OutputPlace::Null => Self::Null(io::sink()),
+            OutputPlace::File(path) if force => Self::File(LocalSink::create_or_replace(path)?),
+            OutputPlace::File(path) => Self::File(LocalSink::create(path).map_err(failed)?),
+            OutputPlace::Pipe(path) => {
                 Self::Pipe(BufWriter::new(OpenOptions::new().write(true).open(path)?))
             }
             #[cfg(feature = "cloud")]
-            Place::Object(object) => {
+            OutputPlace::Object(object) => {
                 let sink = object.sink(force).map_err(failed)?;
                 Self::Object(BufWriter::with_capacity(BUFFER_BYTES, sink))
             }

@@ -14,7 +14,7 @@ mod parquet;
 pub(crate) use check::check_columns;
 pub(crate) use codec::Codec;
 pub(crate) use cole::{lossy_batch, lossy_schema};
-pub(crate) use destination::{Destination, Place};
+pub(crate) use destination::{Destination, OutputPlace};
 pub(crate) use parquet::parquet_leaf;
 
 #[cfg(feature = "cloud")]
@@ -52,7 +52,7 @@ impl Output {
     /// Creates the output. If the format does not support a type, returns an error that names the column. `compression`
     /// applies to text as a whole, `codec` to the values of other formats.
     pub(crate) fn create(
-        place: &Place,
+        place: &OutputPlace,
         format: FileFormat,
         schema: &SchemaRef,
         options: WriterOptions,
@@ -61,12 +61,12 @@ impl Output {
     ) -> Result<Self, Failure> {
         let force = options.overwrite();
         if format == FileFormat::Shard
-            && let Place::File(path) = place
+            && let OutputPlace::File(path) = place
         {
             let writer = ShardWriter::create_with(path, schema.clone(), options);
             return Ok(Self::Shard(Box::new(writer.map_err(failed)?)));
         }
-        if format == FileFormat::Shard && matches!(place, Place::Null) {
+        if format == FileFormat::Shard && matches!(place, OutputPlace::Null) {
             if options.layout() == Layout::TwoLevel {
                 return Err(Failure::Usage(
                     "--layout two-level needs a folder for the stripe files".to_owned(),
@@ -78,7 +78,7 @@ impl Output {
         }
         #[cfg(feature = "cloud")]
         if format == FileFormat::Shard
-            && let Place::Object(object) = place
+            && let OutputPlace::Object(object) = place
         {
             let writer = object.shard_writer(schema, options).map_err(failed)?;
             return Ok(Self::ShardObject(Box::new(writer)));
@@ -88,7 +88,7 @@ impl Output {
         let compressor = Compressor::start(compression, destination)?;
         // Streams show rows as they come, also those before an error.
         let threads = match place {
-            Place::Standard | Place::Pipe(_) => 1,
+            OutputPlace::Standard | OutputPlace::Pipe(_) => 1,
             _ => options.threads(),
         };
         let encoder = Encoder::start(format, compressor, schema, (csv, codec), threads)?;

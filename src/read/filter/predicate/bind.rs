@@ -8,13 +8,13 @@ use super::{ColumnPath, Comparison, Expr, Function, MAX_DEPTH, Predicate};
 use crate::arrow::value_type;
 use crate::column::Casts;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{BasicType, DataType as Stored};
+use crate::format::{BasicType, DataType};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, ready};
 use crate::read::shard::projection::Projection;
 use arrow_array::{ArrayRef, BooleanArray};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
 
 /// A predicate bound to the columns of a shard.
@@ -38,19 +38,19 @@ pub(in crate::read) struct FilterColumn {
     /// Number of structs around the member.
     pub(in crate::read) depth: usize,
     /// The type of the member's values.
-    pub(in crate::read) value_type: DataType,
+    pub(in crate::read) value_type: ArrowType,
     /// Whether only tests use the column; they work on dictionaries as well.
     pub(in crate::read) is_tested: bool,
 }
 
 impl FilterColumn {
     /// Returns the stored node of the member.
-    pub(in crate::read) fn leaf(&self) -> &Stored {
+    pub(in crate::read) fn leaf(&self) -> &DataType {
         self.nodes().last().unwrap_or(&self.column.node)
     }
 
     /// Returns the stored nodes of the structs around the member, outermost first, and then its own.
-    pub(in crate::read) fn nodes(&self) -> impl Iterator<Item = &Stored> {
+    pub(in crate::read) fn nodes(&self) -> impl Iterator<Item = &DataType> {
         let first = Some(&self.column.node);
         std::iter::successors(first, |node| node.children.first()).take(self.depth + 1)
     }
@@ -62,7 +62,7 @@ impl FilterColumn {
         let members = all.into_iter().map(|(field, node, ordinals)| {
             let mut member = Self {
                 path: ColumnPath::Names(node_path(&node, ordinals.len())),
-                value_type: DataType::Null,
+                value_type: ArrowType::Null,
                 depth: ordinals.len(),
                 is_tested: true,
                 column: Column::new(field, node, Casts::default()),
@@ -84,12 +84,12 @@ impl FilterColumn {
     /// Whether only the presence of the member is needed, which is read without its children: nested values have no
     /// other test. Unions have no presence of their own.
     pub(in crate::read) fn is_presence(&self) -> bool {
-        let is_union = matches!(self.value_type, DataType::Union(..));
+        let is_union = matches!(self.value_type, ArrowType::Union(..));
         self.is_tested && self.value_type.is_nested() && !is_union
     }
 
     /// Returns the column with another type of the member's values.
-    pub(in crate::read) fn with_value_type(&self, value_type: &DataType) -> Column {
+    pub(in crate::read) fn with_value_type(&self, value_type: &ArrowType) -> Column {
         Column {
             field: with_leaf(&self.column.field, self.depth, value_type),
             ..self.column.clone()
@@ -98,13 +98,13 @@ impl FilterColumn {
 }
 
 /// Adds a field and the members of structs in it; each member is wrapped in structs of one member.
-fn add_members(field: &Field, node: &Stored, all: &mut Vec<(Field, Stored, Vec<usize>)>) {
+fn add_members(field: &Field, node: &DataType, all: &mut Vec<(Field, DataType, Vec<usize>)>) {
     all.push((field.clone(), node.clone(), Vec::new()));
-    let (DataType::Struct(members), BasicType::Struct) = (field.data_type(), node.basic_type)
+    let (ArrowType::Struct(members), BasicType::Struct) = (field.data_type(), node.basic_type)
     else {
         return;
     };
-    let around = Stored {
+    let around = DataType {
         children: Vec::new(),
         ..node.clone()
     };
@@ -112,7 +112,7 @@ fn add_members(field: &Field, node: &Stored, all: &mut Vec<(Field, Stored, Vec<u
         let mut inner = Vec::new();
         add_members(member, below, &mut inner);
         for (member, below, ordinals) in inner {
-            let data_type = DataType::Struct(vec![member].into());
+            let data_type = ArrowType::Struct(vec![member].into());
             let mut node = around.clone();
             node.children.push(below);
             let ordinals = [vec![ordinal], ordinals].concat();
@@ -122,26 +122,26 @@ fn add_members(field: &Field, node: &Stored, all: &mut Vec<(Field, Stored, Vec<u
 }
 
 /// Returns the names of a node and its first descendants down to `depth`, joined by dots.
-fn node_path(node: &Stored, depth: usize) -> String {
+fn node_path(node: &DataType, depth: usize) -> String {
     let nodes = std::iter::successors(Some(node), |node| node.children.first());
     let names: Vec<&str> = nodes.take(depth + 1).map(|n| n.name.as_str()).collect();
     names.join(".")
 }
 
 /// Returns the node below `depth` structs of one member each.
-fn leaf_mut(node: &mut Stored, depth: usize) -> &mut Stored {
+fn leaf_mut(node: &mut DataType, depth: usize) -> &mut DataType {
     if depth == 0 || node.children.is_empty() {
         return node;
     }
     leaf_mut(&mut node.children[0], depth - 1)
 }
 
-fn with_leaf(field: &Field, depth: usize, value_type: &DataType) -> Field {
+fn with_leaf(field: &Field, depth: usize, value_type: &ArrowType) -> Field {
     let data_type = match (field.data_type(), depth) {
-        (DataType::Struct(members), 1..) => {
+        (ArrowType::Struct(members), 1..) => {
             let members = members.iter();
             let member = |member: &FieldRef| with_leaf(member, depth - 1, value_type);
-            DataType::Struct(members.map(member).collect())
+            ArrowType::Struct(members.map(member).collect())
         }
         _ => value_type.clone(),
     };
@@ -341,7 +341,7 @@ impl Binder<'_> {
         let column = &self.bound.columns[column];
         let value_type = applied_type(&functions, column.value_type.clone(), of)?;
         let is_uuid = column.leaf().basic_type == BasicType::Guid
-            && value_type == DataType::FixedSizeBinary(16);
+            && value_type == ArrowType::FixedSizeBinary(16);
         Ok(Some(Operand {
             value_type,
             is_uuid,
@@ -394,7 +394,7 @@ impl Binder<'_> {
                 format!("`{path}` has no single value per row: {why}"),
             )
         })?;
-        if depth > 0 && matches!(value_type(own), DataType::Union(..)) {
+        if depth > 0 && matches!(value_type(own), ArrowType::Union(..)) {
             return Err(Error::new(
                 ErrorKind::SchemaMismatch,
                 format!("`{path}` is a union, which cannot be null where the struct around it is"),
@@ -422,10 +422,10 @@ impl Binder<'_> {
 }
 
 /// Returns the type of a member below `depth` structs of one member each, or the reason why there is none.
-fn member_type(field: &Field, depth: usize) -> std::result::Result<&DataType, String> {
+fn member_type(field: &Field, depth: usize) -> std::result::Result<&ArrowType, String> {
     match (field.data_type(), depth) {
         (data_type, 0) => Ok(data_type),
-        (DataType::Struct(members), _) => match members.as_ref() {
+        (ArrowType::Struct(members), _) => match members.as_ref() {
             [member] => member_type(member, depth - 1),
             _ => Err(format!(
                 "`{}` has {} members of that name",

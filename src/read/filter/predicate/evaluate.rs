@@ -198,13 +198,12 @@ impl BoundPredicate {
 
 impl BoundFunction {
     fn call(&self, rows: &PredicateRows<'_>) -> Result<BooleanArray> {
-        let columns = self.columns.iter().zip(&self.applied);
-        let columns = columns.map(|(&column, functions)| {
-            let mut applied = functions.iter();
-            let column = rows.column(column)?.clone();
-            Ok(applied.try_fold(column, |of, function| function.apply(&of))?)
-        });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (&column, functions) in self.columns.iter().zip(&self.applied) {
+            let values = rows.column(column)?.clone();
+            let mut functions = functions.iter();
+            columns.push(functions.try_fold(values, |of, function| function.apply(&of))?);
+        }
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len));
         let place = || {
             let paths = self.function.paths.iter().map(|path| path.name());

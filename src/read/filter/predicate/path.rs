@@ -3,8 +3,8 @@
 use super::parse::tokens::is_word;
 use super::text_function::TextFunction;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{BasicType, DataType as Stored};
-use arrow_schema::{DataType, Field};
+use crate::format::{BasicType, DataType};
+use arrow_schema::{DataType as ArrowType, Field};
 use std::fmt;
 
 /// A column, or a member of structs in one.
@@ -75,14 +75,14 @@ impl ColumnPath {
 /// [`UnknownColumn`](ErrorKind::UnknownColumn) if there is no such member.
 pub(super) fn member_at(
     field: &Field,
-    node: &Stored,
+    node: &DataType,
     ordinals: &[usize],
-) -> Result<(Field, Stored)> {
+) -> Result<(Field, DataType)> {
     let Some((&ordinal, below)) = ordinals.split_first() else {
         return Ok((field.clone(), node.clone()));
     };
     let member = match (field.data_type(), node.basic_type) {
-        (DataType::Struct(members), BasicType::Struct) => {
+        (ArrowType::Struct(members), BasicType::Struct) => {
             members.get(ordinal).zip(node.children.get(ordinal))
         }
         _ => None,
@@ -98,10 +98,10 @@ pub(super) fn member_at(
         )
     })?;
     let (member, child) = member_at(member, child, below)?;
-    let node = Stored {
+    let node = DataType {
         children: vec![child],
         ..node.clone()
     };
-    let data_type = DataType::Struct(vec![member].into());
+    let data_type = ArrowType::Struct(vec![member].into());
     Ok((field.clone().with_data_type(data_type), node))
 }

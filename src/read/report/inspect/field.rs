@@ -116,8 +116,8 @@ impl Inspector<'_> {
 
     async fn describe(&self, node: &DataType, info: &mut FieldInfo) -> Result<()> {
         let key = (self.stripe, node.schema_id);
-        let inner = &self.shard.inner;
-        let found = inner.run(|step| inner.field(step, key)).await?;
+        let metadata = &self.shard.metadata;
+        let found = metadata.run(|step| metadata.field(step, key)).await?;
         let Some((artifact, descriptor)) = found.described() else {
             return Ok(());
         };
@@ -136,7 +136,7 @@ impl Inspector<'_> {
         info.cardinality = field.cardinality;
         info.bloom_filter = field.bloom_filter;
         info.raw_data_size = field.raw_data_size;
-        let node = inner.stored_types.node(key, node);
+        let node = metadata.stored_types.node(key, node);
         let physical = Physical::of(node)?;
         let blobs = BlobTable::from_properties(&field.custom_properties)?;
         for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {
@@ -164,7 +164,7 @@ impl Inspector<'_> {
                     }
                 }
                 DataEncoding::Parquet(files) => append_chunks(
-                    &inner.artifacts,
+                    &metadata.artifacts,
                     artifact,
                     ordinal,
                     files,
@@ -177,7 +177,7 @@ impl Inspector<'_> {
                 }
             }
         }
-        let mut resolve = |url: &str| inner.artifacts.resolve(url, artifact);
+        let mut resolve = |url: &str| metadata.artifacts.resolve(url, artifact);
         if let Some(index) = StoredIndex::find(&field.indexes, &mut resolve)? {
             let reference = DataRef::this(index.place.range);
             let buffer = EncodedBuffer::new(BufferKind::RangeIndex, reference);
@@ -197,13 +197,15 @@ impl Inspector<'_> {
         member: u32,
         elements: Option<BlockElements>,
     ) -> Result<Option<BufferInfo>> {
-        let inner = &self.shard.inner;
-        let parent = inner.run(|step| inner.parent_field(step, key)).await?;
+        let metadata = &self.shard.metadata;
+        let parent = metadata
+            .run(|step| metadata.parent_field(step, key))
+            .await?;
         let Some((artifact, descriptor)) = parent.as_ref().and_then(|p| p.described()) else {
             return Ok(None);
         };
         let group = PackedGroup::try_new(descriptor, &mut |url| {
-            inner.artifacts.resolve(url, artifact)
+            metadata.artifacts.resolve(url, artifact)
         })?;
         let Some((place, Some(map_range), checksums)) = group.map(|group| group.parts()) else {
             return Ok(None);
@@ -227,7 +229,7 @@ impl Inspector<'_> {
         BufferInfo {
             encoding,
             kind: buffer.kind,
-            file: self.shard.inner.artifacts.name_of(place.artifact),
+            file: self.shard.metadata.artifacts.name_of(place.artifact),
             range: place.range,
             packed_group_index: None,
             embedded_presence: buffer.embedded_presence,
@@ -252,7 +254,7 @@ impl Inspector<'_> {
         let Some(reference) = &buffer.buffer else {
             return Ok(None);
         };
-        let artifacts = &self.shard.inner.artifacts;
+        let artifacts = &self.shard.metadata.artifacts;
         let place = StoredRange {
             artifact: artifacts.resolve(&reference.url, artifact)?,
             range: reference.range,
@@ -283,7 +285,7 @@ impl Inspector<'_> {
         id: Option<u32>,
         info: &mut BufferInfo,
     ) -> Result<()> {
-        let limits = self.shard.inner.artifacts.limits();
+        let limits = self.shard.metadata.artifacts.limits();
         limits.check_message_bytes(place.range.len())?;
         let bytes = self.shard.bytes_at(place).await?;
         let found = OpaqueDictionary::parse(&bytes, true)?;
@@ -296,8 +298,8 @@ impl Inspector<'_> {
     }
 
     async fn range_index(&self, node: &DataType, info: &mut BufferInfo) -> Result<()> {
-        let (inner, key) = (&self.shard.inner, (self.stripe, node.schema_id));
-        let header = inner.run(|step| inner.range_index_header(step, key, node));
+        let (metadata, key) = (&self.shard.metadata, (self.stripe, node.schema_id));
+        let header = metadata.run(|step| metadata.range_index_header(step, key, node));
         match header.await {
             Ok(header) => {
                 info.range_index = header.map(|header| RangeIndexInfo {
@@ -323,12 +325,12 @@ impl Inspector<'_> {
                 place.range
             )));
         }
-        let map = StoredRange {
+        let map_place = StoredRange {
             artifact: place.artifact,
             range: map_range,
         };
-        let map = self.shard.bytes_at(map).await?;
-        let map = BlockMap::parse(&map, map_range.start() - place.range.start())?;
+        let map_bytes = self.shard.bytes_at(map_place).await?;
+        let map = BlockMap::parse(&map_bytes, map_range.start() - place.range.start())?;
         info.count = map.len() as u64;
         info.values = map.value_count();
         let blocks = || (0..map.len()).filter_map(|ordinal| map.block(ordinal));
@@ -339,11 +341,11 @@ impl Inspector<'_> {
             return Ok(());
         };
         for (group, blocks) in block_groups(&map) {
-            let bytes = StoredRange {
+            let group_place = StoredRange {
                 artifact: place.artifact,
                 range: place.range.slice(group.start, group.end)?,
             };
-            let bytes = self.shard.bytes_at(bytes).await?;
+            let bytes = self.shard.bytes_at(group_place).await?;
             for block in blocks {
                 let from = to_usize(block.bytes.start - group.start)?;
                 let to = to_usize(block.bytes.end - group.start)?;

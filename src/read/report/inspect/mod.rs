@@ -365,7 +365,7 @@ impl Shard {
     /// fails, which says nothing about the shard.
     pub fn inspect(&self, options: InspectOptions) -> Result<ShardInfo> {
         let inspected = async {
-            self.inner.artifacts.check_may_wait()?;
+            self.metadata.artifacts.check_may_wait()?;
             self.inspect_async(options).await
         };
         ready_now_or("`inspect_async`", inspected)
@@ -380,7 +380,7 @@ impl Shard {
     /// Returns the same errors as [`inspect`](Self::inspect).
     pub async fn inspect_async(&self, options: InspectOptions) -> Result<ShardInfo> {
         let schema = self.stored_schema().await?;
-        let directory = &self.inner.directory;
+        let directory = &self.metadata.directory;
         let mut info = ShardInfo {
             files: Vec::new(),
             num_rows: self.num_rows(),
@@ -442,7 +442,7 @@ impl Shard {
             Ok(())
         })
         .await?;
-        let artifacts = &self.inner.artifacts;
+        let artifacts = &self.metadata.artifacts;
         let files = (0..artifacts.count()).map(async |artifact| {
             let bytes = match artifacts.size_of(artifact).await {
                 Ok(bytes) => Some(bytes),
@@ -464,7 +464,7 @@ impl Shard {
 
     /// Reads the bytes of a place.
     pub(in crate::read) async fn bytes_at(&self, place: StoredRange) -> Result<bytes::Bytes> {
-        let bytes = self.inner.run(|step| step.get(place));
+        let bytes = self.metadata.run(|step| step.get(place));
         bytes.await
     }
 }

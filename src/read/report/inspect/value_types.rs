@@ -27,9 +27,10 @@ impl ValueTypes {
     /// # Errors
     /// Returns the error of a reader.
     pub(super) async fn of(shard: &Shard) -> Result<Self> {
-        let inner = &shard.inner;
-        let columns = inner.run(|step| {
-            let columns = ready!(inner.columns_with(step, &Projection::All, InternalFields::Shown));
+        let metadata = &shard.metadata;
+        let columns = metadata.run(|step| {
+            let columns =
+                ready!(metadata.columns_with(step, &Projection::All, InternalFields::Shown));
             Ok(Some(columns))
         });
         let columns = match columns.await {
@@ -64,10 +65,10 @@ impl ValueTypes {
         let Some((value_type, node)) = self.0.get(&schema_id) else {
             return Ok((None, None, None));
         };
-        let inner = &shard.inner;
+        let metadata = &shard.metadata;
         let value = async |value: Option<AnyValue>| {
-            let array = inner
-                .run(|step| value_array(inner, step, value_type, node, value.clone()).map(Some));
+            let array = metadata
+                .run(|step| value_array(metadata, step, value_type, node, value.clone()).map(Some));
             array.await
         };
         let constant = field

@@ -34,8 +34,8 @@ impl Verifier<'_> {
     pub(super) async fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
         let unreadable = Checked::default();
         let key = (stripe, node.schema_id);
-        let inner = &self.shard.inner;
-        let found = inner.run(|step| inner.field(step, key)).await;
+        let metadata = &self.shard.metadata;
+        let found = metadata.run(|step| metadata.field(step, key)).await;
         let Some(found) = self.note(at.clone(), found) else {
             self.counts.miss();
             return unreadable;
@@ -45,15 +45,15 @@ impl Verifier<'_> {
             return Checked::readable(0);
         };
         self.stripe_statistics(&descriptor.field, node, at);
-        let is_cast = inner.stored_types.get(key).is_some();
-        let node = inner.stored_types.node(key, node);
+        let is_cast = metadata.stored_types.get(key).is_some();
+        let node = metadata.stored_types.node(key, node);
         let group = if is_member(descriptor) {
             self.group(key).await
         } else {
             Ok(None)
         };
-        let footers = inner.run(|step| {
-            let are_read = inner.load_footers(step, artifact, descriptor)?;
+        let footers = metadata.run(|step| {
+            let are_read = metadata.load_footers(step, artifact, descriptor)?;
             Ok(are_read.then_some(()))
         });
         if self.note(at.clone(), footers.await).is_none() {
@@ -61,8 +61,8 @@ impl Verifier<'_> {
         }
         // Not the shard's own layout, because that remembers which checksums were verified.
         let layout = group.and_then(|group| {
-            let verified = Arc::new(inner.artifacts.verified_files().unverified());
-            inner.layout_of(node, descriptor, artifact, group.as_ref(), &verified)
+            let verified = Arc::new(metadata.artifacts.verified_files().unverified());
+            metadata.layout_of(node, descriptor, artifact, group.as_ref(), &verified)
         });
         let Some(layout) = self.note(at.clone(), layout) else {
             return unreadable;
@@ -85,7 +85,10 @@ impl Verifier<'_> {
         let group = buffers.packed_group.map_or(0, |place| place.range.len());
         self.report.add_data(group);
         for buffer in buffers.streams() {
-            let at = at.buffer(buffer.kind, inner.artifacts.name_of(buffer.place.artifact));
+            let at = at.buffer(
+                buffer.kind,
+                metadata.artifacts.name_of(buffer.place.artifact),
+            );
             if !buffer.is_member() {
                 self.report.add_data(buffer.place.range.len());
             }
@@ -108,7 +111,7 @@ impl Verifier<'_> {
             }
         }
         if let Some(place) = buffers.dictionary {
-            let file = inner.artifacts.name_of(place.artifact);
+            let file = metadata.artifacts.name_of(place.artifact);
             let filter = descriptor.field.bloom_filter.as_ref();
             let checked = self.dictionary(place, node, &layout, filter).await;
             let at = at.buffer(BufferKind::ValueDictionary, file);
@@ -126,11 +129,13 @@ impl Verifier<'_> {
 
     /// Returns the packed group that a field is a member of.
     async fn group(&self, key: FieldKey) -> Result<Option<PackedGroup>> {
-        let inner = &self.shard.inner;
-        let parent = inner.run(|step| inner.parent_field(step, key)).await?;
+        let metadata = &self.shard.metadata;
+        let parent = metadata
+            .run(|step| metadata.parent_field(step, key))
+            .await?;
         match parent.as_ref().and_then(|parent| parent.described()) {
             Some((artifact, descriptor)) => PackedGroup::try_new(descriptor, &mut |url| {
-                inner.artifacts.resolve(url, artifact)
+                metadata.artifacts.resolve(url, artifact)
             }),
             None => Ok(None),
         }
@@ -152,13 +157,13 @@ impl Verifier<'_> {
     /// Loads the compressor dictionaries. Returns whether all of them are sound: blocks cannot be decoded without the
     /// dictionaries that they name.
     async fn compressors(&mut self, buffers: &FieldBuffers, at: &At) -> bool {
-        let (inner, shard) = (&self.shard.inner, self.shard);
+        let (metadata, shard) = (&self.shard.metadata, self.shard);
         let mut loaded = Dictionaries::default();
         let mut complete = true;
         for stored in &buffers.compressors {
-            let file = inner.artifacts.name_of(stored.place.artifact);
+            let file = metadata.artifacts.name_of(stored.place.artifact);
             let checked = async {
-                check_compressors(buffers, inner.artifacts.limits())?;
+                check_compressors(buffers, metadata.artifacts.limits())?;
                 let bytes = shard.bytes_at(stored.place).await?;
                 add_compressor(stored, &bytes, true, &mut loaded)
             };
@@ -202,7 +207,7 @@ impl Verifier<'_> {
                     buffer,
                     cx: ReadContext {
                         source: &piece,
-                        limits: self.shard.inner.artifacts.limits(),
+                        limits: self.shard.metadata.artifacts.limits(),
                         scratch: &mut self.scratch,
                         dictionaries: buffers.dictionaries().unwrap_or(Dictionaries::none()),
                         verify: true,
@@ -224,12 +229,12 @@ impl Verifier<'_> {
         layout: &FieldLayout,
         filter: Option<&SplitBlockBloomFilter>,
     ) -> Result<()> {
-        check_dictionary(place.range, self.shard.inner.artifacts.limits())?;
+        check_dictionary(place.range, self.shard.metadata.artifacts.limits())?;
         self.report.add_data(place.range.len());
         let bytes = self.shard.bytes_at(place).await?;
         // As when reading: only a dictionary that is whole can be of another file.
         ValueDictionary::verify_sorted_ids(&bytes)?;
-        let limits = self.shard.inner.artifacts.limits();
+        let limits = self.shard.metadata.artifacts.limits();
         let mut cx = Context::new(limits, &mut self.scratch);
         let dictionary = dictionary_entries::parse(&bytes, node, layout, &mut cx)?;
         if let Some(filter) = filter {
@@ -250,7 +255,7 @@ impl Verifier<'_> {
         let Some(index) = layout.range_index() else {
             return;
         };
-        let file = self.shard.inner.artifacts.name_of(index.place.artifact);
+        let file = self.shard.metadata.artifacts.name_of(index.place.artifact);
         let checked = self.indexed_ranges(index, node, layout.positions, range);
         let checked = match checked.await {
             // Readers work without an unsupported index, so it is not a problem.
@@ -267,7 +272,7 @@ impl Verifier<'_> {
         positions: u64,
         range: Option<&RangeStats>,
     ) -> Result<()> {
-        let limits = self.shard.inner.artifacts.limits();
+        let limits = self.shard.metadata.artifacts.limits();
         let bytes = self.shard.bytes_at(index.place).await?;
         self.report.add_data(index.place.range.len());
         let mut cx = Context::new(limits, &mut self.scratch);

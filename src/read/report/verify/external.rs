@@ -9,7 +9,7 @@ use crate::encoding::{Dictionaries, Scratch};
 use crate::error::{Error, Result};
 use crate::format::{BufferKind, FieldDescriptor};
 use crate::read::open_shard::Shard;
-use crate::read::shard::metadata::WINDOW;
+use crate::read::shard::metadata::WINDOW_ROWS;
 use crate::read::shard::waiting::give_way;
 use arrow_array::Array;
 use arrow_schema::DataType as ArrowType;
@@ -26,7 +26,7 @@ impl Verifier<'_> {
         field: &FieldDescriptor,
         at: &At,
     ) -> Checked {
-        let artifacts = &self.shard.inner.artifacts;
+        let artifacts = &self.shard.metadata.artifacts;
         let places = values.places();
         let file = places.first().map_or(0, |place| place.artifact);
         let at = at.buffer(BufferKind::Data, artifacts.name_of(file));
@@ -45,7 +45,7 @@ impl Verifier<'_> {
         let (mut decoder, mut nulls, mut is_readable) = (values.clone().decoder(), 0, true);
         let mut start = 0;
         while start < field.position_count {
-            let rows = start..start.saturating_add(WINDOW).min(field.position_count);
+            let rows = start..start.saturating_add(WINDOW_ROWS).min(field.position_count);
             start = rows.end;
             let found = count_nulls(self.shard, &**values, &mut *decoder, rows).await;
             match self.note(at.clone(), found) {
@@ -75,7 +75,7 @@ impl Verifier<'_> {
     /// Returns whether the files of external values are those that the shard was made for. Reports each other file
     /// once, and not for each of its columns.
     async fn external_files_fit(&mut self, values: &dyn ExternalValues) -> bool {
-        let (mut fit, artifacts) = (true, &self.shard.inner.artifacts);
+        let (mut fit, artifacts) = (true, &self.shard.metadata.artifacts);
         for end in values.file_ends() {
             let bytes = self.shard.bytes_at(end).await;
             let checked = bytes.and_then(|bytes| values.check_file(end, &bytes));
@@ -126,7 +126,7 @@ async fn count_nulls(
         &ArrowType::Null,
         &ReadContext {
             source: &source,
-            limits: shard.inner.artifacts.limits(),
+            limits: shard.metadata.artifacts.limits(),
             scratch: &mut Scratch::default(),
             dictionaries: Dictionaries::none(),
             verify: true,

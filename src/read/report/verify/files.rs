@@ -14,7 +14,7 @@ impl Verifier<'_> {
     /// Checks headers and footers of all files that references name.
     pub(super) async fn files(&mut self, options: &VerifyOptions) {
         let shard = self.shard;
-        let artifacts = &shard.inner.artifacts;
+        let artifacts = &shard.metadata.artifacts;
         let external = std::mem::take(&mut self.external_files);
         let files = (0..artifacts.count()).map(|artifact| {
             let is_external = external.contains(&artifact);
@@ -44,7 +44,7 @@ impl Verifier<'_> {
     /// Checks that the URL list names every referenced file. Tools that move or remove files use the list.
     pub(super) async fn urls(&mut self) {
         let shard = self.shard;
-        if shard.inner.directory.url_list_ref.is_none() {
+        if shard.metadata.directory.url_list_ref.is_none() {
             return;
         }
         let urls = shard.referenced_files_async().await;
@@ -52,7 +52,7 @@ impl Verifier<'_> {
             return;
         };
         let listed: HashSet<RelativeUrl> = urls.into_iter().collect();
-        let artifacts = &shard.inner.artifacts;
+        let artifacts = &shard.metadata.artifacts;
         for url in (0..artifacts.count()).filter_map(|artifact| artifacts.url_of(artifact)) {
             if !listed.contains(&url) {
                 let text = format!("the URL list lacks `{url}`, which fields refer to");
@@ -64,7 +64,7 @@ impl Verifier<'_> {
 
 /// Checks header and footer of a file.
 async fn ends(shard: &Shard, artifact: u32) -> Result<()> {
-    let size = shard.inner.artifacts.size_of(artifact).await?;
+    let size = shard.metadata.artifacts.size_of(artifact).await?;
     let bytes = async |start: u64, len: u64| {
         let range = ByteRange::with_len(start, len)?;
         shard.bytes_at(StoredRange { artifact, range }).await
@@ -77,7 +77,7 @@ async fn ends(shard: &Shard, artifact: u32) -> Result<()> {
     if artifact == 0 {
         let len = size.min(DirectoryTail::LEN as u64);
         let tail = bytes(size - len, len).await?;
-        DirectoryTail::locate(&tail, size, shard.inner.artifacts.limits())?;
+        DirectoryTail::locate(&tail, size, shard.metadata.artifacts.limits())?;
     }
     Ok(())
 }

@@ -74,9 +74,9 @@ impl Verifier<'_> {
             Some(columns) => Projection::from(columns),
             None => Projection::from(paths),
         };
-        let inner = &self.shard.inner;
+        let metadata = &self.shard.metadata;
         let columns =
-            inner.run(|step| inner.columns_with(step, &projection, InternalFields::Hidden));
+            metadata.run(|step| metadata.columns_with(step, &projection, InternalFields::Hidden));
         let nodes = columns.await?.into_iter().map(|column| column.node);
         let nodes = nodes.collect();
         let (_, _, read) = self
@@ -149,10 +149,12 @@ impl Verifier<'_> {
 
     /// Whether the values of any of the fields, or of their descendants, are stored in buffers.
     async fn is_any_stored(&self, stripe: &Stripe, columns: &[DataType]) -> Result<bool> {
-        let inner = &self.shard.inner;
+        let metadata = &self.shard.metadata;
         for (node, _) in columns.iter().flat_map(nodes_of) {
             let key = (stripe.ordinal(), node.schema_id);
-            let open = inner.run(|step| inner.open_field(step, key, node)).await?;
+            let open = metadata
+                .run(|step| metadata.open_field(step, key, node))
+                .await?;
             if !matches!(open.layout.storage, Storage::Null | Storage::Constant(_)) {
                 return Ok(true);
             }

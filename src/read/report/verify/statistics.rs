@@ -119,8 +119,8 @@ impl Verifier<'_> {
     /// is `None` if some rows were not read.
     pub(super) async fn nulls(&mut self, stripe: &Stripe, node: &DataType, read: Option<u64>) {
         let key = (stripe.ordinal(), node.schema_id);
-        let inner = &self.shard.inner;
-        let field = inner.run(|step| inner.field(step, key)).await;
+        let metadata = &self.shard.metadata;
+        let field = metadata.run(|step| metadata.field(step, key)).await;
         let at = self.at(stripe, &node.name);
         let field = self.again(&at, field);
         let known = field.as_ref().and_then(|field| field.descriptor());
@@ -139,22 +139,22 @@ impl Verifier<'_> {
 
     /// Checks the shard-level descriptors.
     pub(super) async fn shard_fields(&mut self, schema: &Schema, options: &VerifyOptions) {
-        let inner = &self.shard.inner;
+        let metadata = &self.shard.metadata;
         let nodes = schema.fields.iter();
         let mut nodes = nodes.flat_map(|field| nodes_of(&field.data_type));
         let Some((node, path)) = nodes.next() else {
             return;
         };
         // The first request reads the list that locates all descriptors.
-        let described = shard_descriptor(inner, node).await;
-        if !inner.has_shard_field_list() {
+        let described = shard_descriptor(metadata, node).await;
+        if !metadata.has_shard_field_list() {
             // The list is damaged, so one error is enough.
             self.note(self.root(), described);
             return;
         }
         self.shard_field(node, path, described);
         let others = nodes.map(|(node, path)| async move {
-            let described = shard_descriptor(inner, node).await;
+            let described = shard_descriptor(metadata, node).await;
             (node, path, described)
         });
         in_order(others, options.prefetch, |(node, path, described)| {
@@ -197,10 +197,10 @@ impl Verifier<'_> {
     }
 }
 
-async fn shard_descriptor(inner: &Metadata, node: &DataType) -> Result<Option<FieldDescriptor>> {
+async fn shard_descriptor(metadata: &Metadata, node: &DataType) -> Result<Option<FieldDescriptor>> {
     let id = node.schema_id;
-    let described = inner.run(|step| {
-        inner
+    let described = metadata.run(|step| {
+        metadata
             .shard_descriptor(step, id)
             .within(|| format!("shard-level descriptor of schema node {id}"))
     });

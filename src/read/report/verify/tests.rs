@@ -295,7 +295,7 @@ fn patch<M: Message>(
 }
 
 #[test]
-fn false_statistics_are_named_with_their_stripe_and_field_and_hide_no_others() {
+fn all_false_statistics_are_named_with_their_stripe_and_field() {
     let mut file = written(&batch(300), WriterOptions::default().with_stripe_rows(100));
     assert_eq!(verify(file.clone()).unwrap().problems, []);
     let shard = Shard::from_bytes(file.clone().into()).unwrap();

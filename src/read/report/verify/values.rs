@@ -157,7 +157,7 @@ impl Claims {
 impl Verifier<'_> {
     /// Returns the facts about a column of a stripe and its members, as far as they can be read.
     pub(super) async fn claims(&mut self, stripe: &Stripe, column: &Column) -> Vec<Claims> {
-        let inner = &self.shard.inner;
+        let metadata = &self.shard.metadata;
         let mut all = Vec::new();
         for (column, ordinals) in FilterColumn::all_of(column) {
             let at = self.at(stripe, &column.path());
@@ -165,8 +165,8 @@ impl Verifier<'_> {
                 .nodes()
                 .map(|node| (stripe.ordinal(), node.schema_id));
             let keys: Vec<_> = keys.collect();
-            let read = inner.run(|step| {
-                let fields = keys.iter().map(|key| inner.field(step, *key));
+            let read = metadata.run(|step| {
+                let fields = keys.iter().map(|key| metadata.field(step, *key));
                 fields.collect::<Result<Option<Vec<_>>>>()
             });
             let read = read.await;
@@ -185,7 +185,7 @@ impl Verifier<'_> {
             let scope = FactsScope::Stripe {
                 ordinal: stripe.ordinal(),
                 rows: stripe.all_rows(),
-                stored_types: &inner.stored_types,
+                stored_types: &metadata.stored_types,
             };
             let facts = facts(&column, &known, scope);
             let Some(field) = fields.last().cloned() else {
@@ -193,7 +193,9 @@ impl Verifier<'_> {
             };
             let leaf = column.leaf();
             let key = (stripe.ordinal(), leaf.schema_id);
-            let read = inner.run(|step| inner.range_index(step, key, leaf)).await;
+            let read = metadata
+                .run(|step| metadata.range_index(step, key, leaf))
+                .await;
             let index = self.again(&at, read).flatten();
             let index = index.filter(|index| index.positions() == stripe.all_rows());
             all.push(Claims {
@@ -272,9 +274,9 @@ impl Verifier<'_> {
     /// Returns the place of a row of a member: its block, if its values are stored in blocks.
     async fn place_of(&mut self, stripe: &Stripe, column: &FilterColumn, row: u64) -> At {
         let at = self.at(stripe, &column.path());
-        let inner = &self.shard.inner;
+        let metadata = &self.shard.metadata;
         let key = (stripe.ordinal(), column.leaf().schema_id);
-        let open = inner.run(|step| inner.open_field(step, key, column.leaf()));
+        let open = metadata.run(|step| metadata.open_field(step, key, column.leaf()));
         let Ok(open) = open.await else { return at };
         let Storage::Buffers(buffers) = &open.layout.storage else {
             return at;
@@ -288,7 +290,7 @@ impl Verifier<'_> {
         };
         let at = at.buffer(
             BufferKind::Data,
-            inner.artifacts.name_of(data.place.artifact),
+            metadata.artifacts.name_of(data.place.artifact),
         );
         match &data.body {
             Body::Blocks(blocks) if !buffers.has_separate_offsets() => {

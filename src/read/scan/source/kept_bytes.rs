@@ -5,7 +5,7 @@ use crate::buffer::{Selection, Storage, offset_width};
 use crate::column::{ByteLayout, NodeSource, byte_array};
 use crate::error::{ErrorKind, Result, to_usize};
 use crate::format::DataType;
-use crate::read::shard::metadata::WINDOW;
+use crate::read::shard::metadata::WINDOW_ROWS;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl StripeSource<'_> {
             return Ok(None);
         };
         let field = (self.fields.stripe, node.schema_id);
-        let key = (field, window.start / WINDOW, wanted.is_string());
+        let key = (field, window.start / WINDOW_ROWS, wanted.is_string());
         let kept = &self.metadata.byte_arrays;
         let array = match kept.get(&key) {
             Some(array) => array,
@@ -73,8 +73,8 @@ impl StripeSource<'_> {
             return Ok(None);
         };
         let positions = field.layout.positions;
-        let start = range.start / WINDOW * WINDOW;
-        let end = start.saturating_add(WINDOW).min(positions);
+        let start = range.start / WINDOW_ROWS * WINDOW_ROWS;
+        let end = start.saturating_add(WINDOW_ROWS).min(positions);
         let offsets = buffers.offsets.as_ref();
         let is_kept = buffers.is_raw_bytes()
             && offsets.is_some_and(|o| offset_width(o, positions) == width)

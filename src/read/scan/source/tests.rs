@@ -11,7 +11,7 @@ use crate::io::{ByteRange, NoContainer, ReadAt};
 use crate::read::shard::column::Column;
 use crate::read::shard::columns::InternalFields;
 use crate::read::shard::fetch::{Fetched, StepBytes};
-use crate::read::shard::metadata::{WINDOW, ready};
+use crate::read::shard::metadata::{WINDOW_ROWS, ready};
 use crate::read::shard::projection::Projection;
 use crate::read::{Shard, ShardOptions};
 use crate::write::{ColumnOptions, Profile, ShardWriter, WriterOptions};
@@ -48,13 +48,13 @@ fn written_with(column: ArrayRef, options: WriterOptions) -> Bytes {
 
 /// Returns the columns of a shard, and their fields in the first stripe.
 fn opened(shard: &Shard) -> (Arc<[Column]>, StripeFields) {
-    let inner = &shard.inner;
+    let metadata = &shard.metadata;
     let columns =
-        shard.drive(|step| inner.projected(step, &Projection::All, InternalFields::Hidden));
+        shard.drive(|step| metadata.projected(step, &Projection::All, InternalFields::Hidden));
     let (columns, _) = columns.unwrap();
     let fields = shard.drive(|step| {
-        let rows = ready!(inner.stripes(step))[0].total_record_count;
-        open_fields(inner, step, 0, rows, &columns)
+        let rows = ready!(metadata.stripes(step))[0].total_record_count;
+        open_fields(metadata, step, 0, rows, &columns)
     });
     (columns, fields.unwrap())
 }
@@ -64,8 +64,8 @@ fn with_source<T>(shard: &Shard, read: impl FnOnce(&mut StripeSource<'_>, &DataT
     let (columns, fields) = opened(shard);
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
     let mut source = StripeSource {
-        metadata: &shard.inner,
-        step: &StepBytes::new(&shard.inner.artifacts, &fetched),
+        metadata: &shard.metadata,
+        step: &StepBytes::new(&shard.metadata.artifacts, &fetched),
         fields: &fields,
         state: &mut state,
         sequential: true,
@@ -109,12 +109,18 @@ fn a_block_that_is_kept_serves_every_layout() {
 
 #[test]
 fn raw_text_in_memory_is_checked_once_for_all_rows_of_a_window() {
-    let rows = WINDOW + 1000;
+    let rows = WINDOW_ROWS + 1000;
     let text = |i: u64| (i % 7 > 0).then(|| format!("ä {i}"));
     let texts = StringArray::from_iter((0..rows).map(text));
     let shard = plain(Arc::new(texts.clone()));
     with_source(&shard, |source, node| {
-        for range in [3..40, 40..3000, 65_000..WINDOW, WINDOW..rows, 0..1] {
+        for range in [
+            3..40,
+            40..3000,
+            65_000..WINDOW_ROWS,
+            WINDOW_ROWS..rows,
+            0..1,
+        ] {
             let (start, len) = (range.start as usize, (range.end - range.start) as usize);
             let wanted = texts.slice(start, len);
             let range = Selection::range(range);
@@ -128,9 +134,9 @@ fn raw_text_in_memory_is_checked_once_for_all_rows_of_a_window() {
         let key = |window| ((0, node.schema_id), window, true);
         let kept = [0, 1, 2].map(|window| source.metadata.byte_arrays.get(&key(window)));
         let lens = kept.map(|array| array.map_or(0, |array| array.len() as u64));
-        assert_eq!(lens, [WINDOW, 1000, 0]);
+        assert_eq!(lens, [WINDOW_ROWS, 1000, 0]);
         // Other widths of offsets, and rows of two windows, are read by themselves.
-        let range = Selection::range(WINDOW - 1..WINDOW + 1);
+        let range = Selection::range(WINDOW_ROWS - 1..WINDOW_ROWS + 1);
         for (wanted, range) in [
             (ArrowType::Utf8, range),
             (ArrowType::LargeUtf8, Selection::range(0..9)),
@@ -204,8 +210,8 @@ fn rows_that_a_field_has_not_are_refused_before_they_are_fetched() {
     let shard = Shard::from_reader(file, Arc::new(NoContainer), options).unwrap();
     let (columns, fields) = opened(&shard);
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
-    let step = StepBytes::new(&shard.inner.artifacts, &fetched);
-    let mut reader = StripeReader::new(&shard.inner, &step, &fields, &mut state, true);
+    let step = StepBytes::new(&shard.metadata.artifacts, &fetched);
+    let mut reader = StripeReader::new(&shard.metadata, &step, &fields, &mut state, true);
     for end in [u64::MAX, 101] {
         let rows = Selection::range(99..end);
         let error = reader.fetch(&columns, &rows).unwrap_err();

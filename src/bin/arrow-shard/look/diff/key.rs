@@ -2,7 +2,7 @@
 
 use super::columns::{Column, KeyedColumns};
 use super::position::{changed_values, whole};
-use super::report::{Change, Place, Report, RowChange};
+use super::report::{Change, Report, RowChange, RowPlace};
 use crate::failure::Failure;
 use crate::input::Input;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -145,11 +145,11 @@ fn show_of_a(
     Ok(())
 }
 
-fn place(key: &[Column], shown: impl Fn(&Column) -> ArrayRef) -> Place {
+fn place(key: &[Column], shown: impl Fn(&Column) -> ArrayRef) -> RowPlace {
     let values = key
         .iter()
         .map(|column| (column.name.clone(), shown(column)));
-    Place::Key(values.collect())
+    RowPlace::Key(values.collect())
 }
 
 fn repeated(name: &str, row: u64, other: u64) -> Failure {

@@ -1,7 +1,7 @@
 //! Compares rows by their positions.
 
 use super::columns::{Column, Columns};
-use super::report::{Change, Place, Report, RowChange, Values};
+use super::report::{Change, Report, RowChange, RowPlace, Values};
 use crate::failure::Failure;
 use crate::input::Input;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -37,7 +37,7 @@ pub(super) fn compare(
             }
             let (left, right) = (left.slice(i, 1), right.slice(i, 1));
             report.row(RowChange {
-                place: Place::Row(first + i as u64),
+                place: RowPlace::Row(first + i as u64),
                 change: Change::Changed,
                 values: changed_values(&left, &right, &columns.compared)?,
             })?;
@@ -73,7 +73,7 @@ fn rest(
                 break;
             }
             report.row(RowChange {
-                place: Place::Row(first + i as u64),
+                place: RowPlace::Row(first + i as u64),
                 change,
                 values: whole(&batch.slice(i, 1), &[]),
             })?;

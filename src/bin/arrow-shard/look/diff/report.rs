@@ -41,7 +41,7 @@ impl Change {
 }
 
 /// The identity of a row. Arrays have one value.
-pub(super) enum Place {
+pub(super) enum RowPlace {
     Row(u64),
     Key(Vec<(String, ArrayRef)>),
 }
@@ -81,7 +81,7 @@ impl Values {
 
 /// A row that differs.
 pub(super) struct RowChange {
-    pub(super) place: Place,
+    pub(super) place: RowPlace,
     pub(super) change: Change,
     pub(super) values: Vec<Values>,
 }
@@ -207,8 +207,8 @@ impl<'a> Report<'a> {
                 .map(|value| value.json(change))
                 .collect::<Result<_, Failure>>()?;
             let place = match &place {
-                Place::Row(row) => ("row", Json::of(*row)),
-                Place::Key(key) => {
+                RowPlace::Row(row) => ("row", Json::of(*row)),
+                RowPlace::Key(key) => {
                     let values = key
                         .iter()
                         .map(|(name, value)| Ok((name.as_str(), values::json(value, 0)?)));
@@ -226,8 +226,8 @@ impl<'a> Report<'a> {
             return Ok(());
         }
         let place = match place {
-            Place::Row(row) => format!("row {row}"),
-            Place::Key(key) => {
+            RowPlace::Row(row) => format!("row {row}"),
+            RowPlace::Key(key) => {
                 let values = key
                     .iter()
                     .map(|(name, value)| Ok(format!("{name} = {}", shown(value)?)));

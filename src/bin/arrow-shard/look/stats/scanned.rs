@@ -4,7 +4,7 @@ use super::column::ColumnStats;
 use super::shard;
 use crate::failure::Failure;
 use crate::input::{ColumnArgs, ReadArgs, RowWindow};
-use crate::progress::Progress;
+use crate::progress::InputProgress;
 use crate::temporary::TemporaryShard;
 use arrow_shard::write::WriterOptions;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) fn stats(
 ) -> Result<Vec<ColumnStats>, Failure> {
     let input = reading.open(path, columns, RowWindow::default())?;
     let mut written = TemporaryShard::create(input.schema, WriterOptions::default())?;
-    let mut progress = Progress::new(input.total, quiet);
+    let mut progress = InputProgress::new(input.total, quiet);
     for batch in input.batches {
         let batch = batch?;
         written.write(&batch)?;

@@ -459,7 +459,7 @@ fn nesting_has_a_limit_and_length_has_none() {
 }
 
 #[test]
-fn numbers_are_compared_exactly_beside_integers_and_decimals_and_nearest_beside_floats() {
+fn numbers_compare_exactly_with_integers_and_as_nearest_with_floats() {
     let large = 9_007_199_254_740_992i64;
     let columns: [(&str, ArrayRef); 4] = [
         ("h", Arc::new(Float32Array::from(vec![0.1, f32::INFINITY]))),
