@@ -11,8 +11,7 @@ use arrow_buffer::{
 };
 use arrow_data::ByteView;
 use arrow_schema::DataType as ArrowType;
-use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The values of one schema node, converted from one Arrow array or to one.
 #[derive(Debug, Clone)]

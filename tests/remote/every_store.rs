@@ -9,10 +9,8 @@ use futures::executor::block_on;
 use object_store::memory::InMemory;
 use std::sync::Arc;
 
-const ROWS: i64 = 50;
-
 async fn write(location: &Location, first: i64, options: WriterOptions) -> Result<u64> {
-    let ids = Int64Array::from_iter_values(first..first + ROWS);
+    let ids = Int64Array::from_iter_values(first..first + 50);
     let batch = RecordBatch::try_from_iter([("id", Arc::new(ids) as ArrayRef)]).unwrap();
     let options = options.with_stripe_rows(20);
     let mut writer = AsyncShardWriter::create_with(location, batch.schema(), options).await?;
@@ -42,10 +40,10 @@ fn shards_are_written_to_any_store_and_not_over_another() {
             let location = store.at(format!("below/{layout:?}.amudai.shard"));
             let options = WriterOptions::default().with_layout(layout);
             let written = write(&location, 0, options.clone()).await;
-            assert_eq!(written.unwrap(), ROWS as u64, "{store:?}, {layout:?}");
+            assert_eq!(written.unwrap(), 50, "{store:?}, {layout:?}");
             let first = read(&location).await.unwrap();
             let rows: usize = first.iter().map(RecordBatch::num_rows).sum();
-            assert_eq!(rows, ROWS as usize);
+            assert_eq!(rows, 50);
 
             let refused = write(&location, 9, options.clone()).await.unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::AlreadyExists, "{refused}");
@@ -68,7 +66,7 @@ fn shards_are_written_to_any_store_and_not_over_another() {
 fn a_writer_of_a_local_file_that_is_dropped_leaves_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.amudai.shard");
-    let ids = Arc::new(Int64Array::from_iter_values(0..ROWS)) as ArrayRef;
+    let ids = Arc::new(Int64Array::from_iter_values(0..50)) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("id", ids)]).unwrap();
     block_on(async {
         let mut writer = AsyncShardWriter::create(&path, batch.schema())

@@ -5,7 +5,7 @@ use super::super::stripe_reader::StripeReader;
 use super::{ReadState, StripeFields, StripeSource};
 use crate::buffer::Selection;
 use crate::column::{ByteLayout, ByteValues, NodeSource};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, to_usize};
 use crate::format::DataType;
 use crate::io::{ByteRange, NoContainer, ReadAt};
 use crate::read::shard::column::Column;
@@ -110,7 +110,7 @@ fn a_block_that_is_kept_serves_every_layout() {
 #[test]
 fn raw_text_in_memory_is_checked_once_for_all_rows_of_a_window() {
     let rows = WINDOW_ROWS + 1000;
-    let text = |i: u64| (i % 7 > 0).then(|| format!("ä {i}"));
+    let text = |i: u64| (!i.is_multiple_of(7)).then(|| format!("ä {i}"));
     let texts = StringArray::from_iter((0..rows).map(text));
     let shard = plain(Arc::new(texts.clone()));
     with_source(&shard, |source, node| {
@@ -121,8 +121,8 @@ fn raw_text_in_memory_is_checked_once_for_all_rows_of_a_window() {
             WINDOW_ROWS..rows,
             0..1,
         ] {
-            let (start, len) = (range.start as usize, (range.end - range.start) as usize);
-            let wanted = texts.slice(start, len);
+            let [start, end] = [range.start, range.end].map(|row| to_usize(row).unwrap());
+            let wanted = texts.slice(start, end - start);
             let range = Selection::range(range);
             let found = source.kept_bytes(node, &ArrowType::Utf8, &range).unwrap();
             let found = found.expect("rows of one window");
@@ -176,8 +176,8 @@ fn bytes_that_are_not_text_spoil_only_their_own_rows() {
             .scan()
             .with_schema(schema.clone())
             .with_row_range(rows);
-        let batches: Vec<RecordBatch> = scan.build()?.collect::<Result<_>>()?;
-        Ok(batches.iter().map(RecordBatch::num_rows).sum())
+        let batches = scan.build()?;
+        batches.map(|batch| Ok(batch?.num_rows())).sum()
     };
     assert_eq!(read(0..700).unwrap(), 700);
     assert_eq!(read(701..5000).unwrap(), 4299);
