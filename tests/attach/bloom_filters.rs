@@ -185,10 +185,7 @@ fn uuids_are_hashed_as_they_are_stored() {
     }
     let other = converted(&Int64Array::from(vec![100_001]), &data_type);
     let (rows, metrics) = rows_equal(&shard, &other);
-    assert_eq!(
-        (rows, metrics.skipped_by_bloom_filters.stripes),
-        (0, 1)
-    );
+    assert_eq!((rows, metrics.skipped_by_bloom_filters.stripes), (0, 1));
 }
 
 #[test]
@@ -283,10 +280,7 @@ fn filters_have_no_more_values_than_have_been_counted() {
         &(Arc::new(StringArray::from(vec!["4203"])) as ArrayRef),
     );
     assert_eq!(rows, keys.iter().filter(|key| *key == "4203").count());
-    assert!(
-        metrics.skipped_by_bloom_filters.stripes > 0,
-        "{metrics:?}"
-    );
+    assert!(metrics.skipped_by_bloom_filters.stripes > 0, "{metrics:?}");
 }
 
 #[cfg(feature = "object_store")]

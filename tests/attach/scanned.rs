@@ -138,15 +138,9 @@ fn chosen_columns_have_indexes_that_the_file_lacks() {
     }
     assert!(skipped > 50_000, "{skipped}");
     let (rows, metrics) = rows_of(&shard, col("key").eq("none"));
-    assert_eq!(
-        (rows, metrics.skipped_by_bloom_filters.stripes),
-        (0, 2)
-    );
+    assert_eq!((rows, metrics.skipped_by_bloom_filters.stripes), (0, 2));
     let (_, metrics) = rows_of(&shard, col("struct.m").eq(1_234));
-    assert!(
-        metrics.skipped_by_bloom_filters.stripes > 0,
-        "{metrics}"
-    );
+    assert!(metrics.skipped_by_bloom_filters.stripes > 0, "{metrics}");
     let fields = fields(&shard);
     assert!(fields[0].range.is_none() && fields[0].bloom_filter.is_some());
     assert!(fields[2].bloom_filter.is_none() && fields[2].buffers.is_empty());

@@ -221,10 +221,7 @@ fn shards_of_two_wires_merge_into_one_that_says_the_same() {
         let info = info.inspect(InspectOptions::default()).unwrap();
         for stripe in &info.stripes {
             let wire = wires[usize::from(stripe.row_range.start >= 1000)];
-            let filtered = stripe
-                .fields
-                .iter()
-                .filter(|f| f.bloom_filter.is_some());
+            let filtered = stripe.fields.iter().filter(|f| f.bloom_filter.is_some());
             assert_eq!(
                 filtered.count() > 0,
                 wire == Wire::Spec,
