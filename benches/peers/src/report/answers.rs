@@ -1,4 +1,4 @@
-//! The answers of a run: medians of what its processes measured.
+//! The answers of a run: medians over its processes.
 
 use crate::allocator::Allocator;
 use crate::load::{Idleness, Load};

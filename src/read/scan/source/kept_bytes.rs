@@ -51,8 +51,7 @@ impl StripeSource<'_> {
     }
 
     /// Returns the positions of the window around some rows, if it has an array: raw values in memory that are read in
-    /// order, with offsets as wide as those of the array. It then consists of the file's own bytes, and costs no
-    /// memory.
+    /// order, with offsets of the array's width. It then consists of the file's own bytes, and costs no memory.
     fn kept_window(
         &mut self,
         node: &DataType,
