@@ -135,10 +135,11 @@
 //! # Conventions
 //!
 //! * What waits for files has two forms. Functions that read and change shards have a blocking form, for local files
-//!   and memory, and an asynchronous one for any store, whose name ends in `_async`; the twins of `ScanBuilder::build`
-//!   and `Shard::from_reader` are `build_stream` and `from_async_reader`. Writers and blobs have types of their own:
-//!   `AsyncShardWriter`, `AsyncBlob`. A function with one form only says why. On a shard of an asynchronous store, a
-//!   blocking form is an error that names its twin. Asynchronous forms need no feature and no particular runtime.
+//!   and memory, and an asynchronous one for any store, with a name that ends in `_async`. The twins of
+//!   `ScanBuilder::build` and `Shard::from_reader` are `build_stream` and `from_async_reader`. Writers and blobs have
+//!   types of their own: `AsyncShardWriter`, `AsyncBlob`. If a function that reads or changes shards has only one form,
+//!   its page says why. On a shard of an asynchronous store, a blocking form is an error that names its twin.
+//!   Asynchronous forms need no feature and no particular runtime.
 //! * Options are passed by value, as the last argument. If there is also a form without options, the name of the form
 //!   with options ends in `_with`: [`Shard::open`] and [`Shard::open_with`].
 //! * The options of inspect, verify, merge, attach, delete, pack, compact and vacuum take a callback that follows their

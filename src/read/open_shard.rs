@@ -89,7 +89,7 @@ impl Shard {
     ///
     /// A shard from [`open`](Self::open) keeps reading the directory file that it opened, even if another file replaces
     /// it. Reads of a pooled shard then fail with [`Replaced`](crate::ErrorKind::Replaced). The stripe files of a
-    /// local shard are pooled either way. There is no asynchronous form, because only local files can be pooled.
+    /// local shard are pooled either way. This has no asynchronous form, because only local files can be pooled.
     ///
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
@@ -123,7 +123,7 @@ impl Shard {
     }
 
     /// Opens a shard through memory maps of the directory file and of the files that it refers to. Buffers of the
-    /// profile `Plain` then become Arrow arrays without a copy. There is no asynchronous form: a map is read when its
+    /// profile `Plain` then become Arrow arrays without a copy. This has no asynchronous form: a map is read when its
     /// memory is used.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ fn shards_are_written_to_any_store_and_not_over_another() {
             let stripe = store.at("below/0000.amudai.stripe");
             let refused = write(&stripe, 0, options.clone()).await.unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::InvalidArgument, "{store:?}");
-            // The folder exists; in other stores, the name is none of a file.
+            // In a local store the root is a folder, which exists; other stores refuse the empty name.
             let root = write(&store.root(), 0, options).await.unwrap_err();
             let kinds = [ErrorKind::AlreadyExists, ErrorKind::InvalidArgument];
             assert!(kinds.contains(&root.kind()), "{store:?}: {root}");

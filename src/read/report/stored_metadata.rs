@@ -18,6 +18,8 @@ impl Shard {
 
     /// Returns the schema as it is stored, internal fields included.
     ///
+    /// Blocking only: this is for tools that examine local files.
+    ///
     /// # Errors
     /// Fails if the schema is damaged or not supported.
     pub fn shard_schema(&self) -> Result<Schema> {
@@ -25,6 +27,8 @@ impl Shard {
     }
 
     /// Returns the descriptor of a field over the whole shard; `None` if no stripe has the field.
+    ///
+    /// Blocking only: this is for tools that examine local files.
     ///
     /// # Errors
     /// Fails if the descriptor is damaged.
@@ -34,6 +38,8 @@ impl Shard {
 
     /// Returns the descriptor of a field in a stripe, which also locates its data; `None` if the stripe does not have
     /// the field.
+    ///
+    /// Blocking only: this is for tools that examine local files.
     ///
     /// # Errors
     /// Fails if the descriptor is damaged.
@@ -48,6 +54,8 @@ impl Shard {
 
     /// Returns the range index of a field of a stripe; `None` if it has none. Reads only the index.
     ///
+    /// Blocking only: this is for tools that examine local files.
+    ///
     /// # Errors
     /// Fails if the descriptor or the index is damaged.
     pub fn range_index(&self, stripe: u64, node: &DataType) -> Result<Option<Arc<RangeIndex>>> {
@@ -56,6 +64,8 @@ impl Shard {
     }
 
     /// Returns the indexes over the whole shard, as they are stored.
+    ///
+    /// Blocking only: this is for tools that examine local files.
     ///
     /// # Errors
     /// Fails if they are damaged.
